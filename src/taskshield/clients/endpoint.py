@@ -1,0 +1,56 @@
+"""The address and the key of an endpoint: found and checked before anything is sent.
+
+Messages name the setting and never show its value: a key is a secret, and an address can hold one.
+"""
+
+import os
+from urllib.parse import urlsplit
+
+from taskshield.core.errors import ConfigError
+
+PLACEHOLDER_KEY = "not-needed"
+"""Sent to servers of one's own, most of which want no key, while the SDKs insist on one."""
+
+
+def resolve_key(api_key: str | None, *, base_url: str | None, variable: str) -> str:
+    """Find the key to send.
+
+    Args:
+        api_key: The key as configured, which wins.
+        base_url: The address as configured; with one, a key may be missing.
+        variable: The environment variable to look in next. Empty counts as unset.
+
+    Raises:
+        ConfigError: There is no key, or it is one that no HTTP header can carry.
+    """
+    if api_key is None:
+        source = variable
+        key = os.environ.get(variable, "")
+        if not key and base_url is not None:
+            return PLACEHOLDER_KEY
+        if not key:
+            raise ConfigError(f"no API key: set {variable} or api_key")
+    else:
+        source = "api_key"
+        key = api_key
+    # Past this point such a key fails inside the HTTP library, in errors that quote it.
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise ConfigError(f"{source} is empty or has characters that no API key has")
+    return key
+
+
+def check_base_url(base_url: str | None) -> None:
+    """Refuse an address that could never be reached.
+
+    Raises:
+        ConfigError: It is not an http(s) address with a host and a possible port.
+    """
+    if base_url is None:
+        return
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigError("base_url must look like https://host/v1 or http://host:port/v1")

@@ -1,0 +1,35 @@
+"""What both wires share: text that can be sent, and answers that are read with suspicion."""
+
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from taskshield.core.errors import UpstreamError
+
+_Answer = TypeVar("_Answer", bound=BaseModel)
+
+
+def sendable(text: str) -> str:
+    """The same text without lone surrogates.
+
+    JSON from a hostile tool can hold them as escapes. They have no UTF-8 form, so the request would
+    fail on our side, and whoever plants one could switch the judge off.
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def read_answer(model: type[_Answer], body: bytes) -> _Answer:
+    """Read the body of a successful answer.
+
+    The SDKs' own models are not used for this: they take whatever comes without a check, and a
+    wrong shape shows only later, as an AttributeError.
+
+    Raises:
+        UpstreamError: The body is not JSON, or not of this shape.
+    """
+    try:
+        return model.model_validate_json(body)
+    except ValidationError:
+        pass
+    # Raised outside the handler: the validation error quotes the answer.
+    raise UpstreamError("the endpoint's answer could not be read", status=200)

@@ -1,0 +1,1 @@
+"""Values and protocols shared by every layer. Standard library only."""

@@ -1,0 +1,108 @@
+"""Instructions, where they came from, and the goals they are measured against."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from taskshield.core.errors import PrivilegeError
+from taskshield.core.levels import Level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Characters `start` to `end` (exclusive) of a message's text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where an instruction was found."""
+
+    message: int
+    """Number of the message in its session, counted from 0."""
+    span: Span | None = None
+    """Its place in the message's text; None for tool calls and words that are not in the text."""
+    call_id: str | None = None
+    """The tool call that it is, or whose output it was found in."""
+    tool: str | None = None
+    arguments: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instruction:
+    """An actionable directive. Its level is that of its message, never what it claims to be."""
+
+    text: str
+    level: Level
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """Authority that a user task hands to one named source ("do what David's e-mail says")."""
+
+    source: str
+    """Who or what is to be obeyed, in the user's words."""
+    scope: str
+    """What the source may decide. Directives beyond it are not covered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A goal of the user."""
+
+    id: str
+    instruction: Instruction
+    grant: Grant | None = None
+
+    def __post_init__(self) -> None:
+        if self.instruction.level is not Level.USER:
+            raise PrivilegeError("only a user message can state a user task")
+
+    @property
+    def text(self) -> str:
+        """The task in words."""
+        return self.instruction.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objective:
+    """A purpose that the system message states; a second target beside the user's tasks."""
+
+    id: str
+    instruction: Instruction
+
+    def __post_init__(self) -> None:
+        if self.instruction.level is not Level.SYSTEM:
+            raise PrivilegeError("only a system message can state an objective")
+
+    @property
+    def text(self) -> str:
+        """The objective in words."""
+        return self.instruction.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tainted:
+    """A misaligned directive from tool output, remembered to catch the calls that it explains."""
+
+    id: str
+    instruction: Instruction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSet:
+    """All tasks of all user messages so far, in order. It only grows."""
+
+    tasks: tuple[Task, ...] = ()
+
+    def grown(self, tasks: Iterable[Task]) -> "TaskSet":
+        """This set with more tasks at its end."""
+        return replace(self, tasks=(*self.tasks, *tasks))
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self.tasks)
+
+    def __len__(self) -> int:
+        return len(self.tasks)

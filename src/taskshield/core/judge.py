@@ -1,0 +1,60 @@
+"""The judge protocol and what a judge is shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from taskshield.core.instructions import Objective, Tainted, TaskSet
+from taskshield.core.messages import Message, ToolCall
+from taskshield.core.readings import Reading, TasksReading
+from taskshield.core.tools import Tier, ToolSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A message of the past and what became of its calls."""
+
+    message: Message
+    refused: frozenset[str] = frozenset()
+    """Ids of calls in it that were not let through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionView:
+    """What a judge may see of a session for one message. Bounded, however long the session."""
+
+    tasks: TaskSet = TaskSet()
+    objectives: tuple[Objective, ...] = ()
+    tainted: tuple[Tainted, ...] = ()
+    history: tuple[Turn, ...] = ()
+    """The user's messages in full and recent other turns."""
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    """Specs of the tools that the message calls or answers, by name."""
+    tiers: Mapping[str, Tier] = field(default_factory=dict)
+    """Risk tier of each of those tools."""
+    answered: ToolCall | None = None
+    """For tool output: the call that produced it."""
+
+
+class Judge(Protocol):
+    """Reads instructions and says how well they serve the user's tasks.
+
+    Raises `JudgeError` when it cannot; it never guesses.
+    """
+
+    @property
+    def name(self) -> str:
+        """Shown in every decision; the same name must mean the same behaviour."""
+        ...
+
+    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+        """Read the instructions of a user message, or the objectives of a system message."""
+        ...
+
+    async def assess(self, message: Message, view: SessionView) -> Reading:
+        """Find the instructions of an assistant or tool message; score each for every target."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections. The judge is not used afterwards."""
+        ...

@@ -1,0 +1,109 @@
+"""Messages and tool calls, the form that every wire format is normalised to.
+
+Plain values. How they came over a wire belongs to `adapters`; what they mean belongs to judges.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TypeAlias
+
+from taskshield.core.levels import Level
+from taskshield.core.tools import ToolSpec
+
+Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+JsonObject: TypeAlias = Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A part of a message that can be read."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opaque:
+    """A part of a message that no text judge can read: an image, audio, a file."""
+
+    kind: str
+    """The wire's own name for it."""
+
+
+Part: TypeAlias = Text | Opaque
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call that the agent wants to make."""
+
+    id: str
+    name: str
+    arguments: str
+    """As the model wrote them: JSON text in most cases, but models also write what is not JSON."""
+
+    def parsed(self) -> JsonObject | None:
+        """The arguments as an object, or None where they are not one."""
+        try:
+            value = json.loads(self.arguments)
+        except (ValueError, RecursionError):
+            return None
+        return value if isinstance(value, dict) else None
+
+    def described(self) -> str:
+        """The call in one line, for people and feedback."""
+        return f"{self.name}({self.arguments})"
+
+    def fingerprint(self) -> str:
+        """Same name and same arguments give the same fingerprint, however the JSON is laid out."""
+        parsed = self.parsed()
+        arguments = self.arguments if parsed is None else json.dumps(parsed, sort_keys=True)
+        return digest(self.name, arguments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a conversation."""
+
+    level: Level
+    parts: tuple[Part, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Calls of an assistant message; several when it calls in parallel."""
+    answers: str | None = None
+    """For tool output: the id of the call that produced it."""
+    is_error: bool = False
+    """For tool output: whether the tool reported a failure."""
+
+    @property
+    def text(self) -> str:
+        """All readable parts. Character spans count from the start of this text."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def unreadable(self) -> tuple[str, ...]:
+        """The kinds of the parts that cannot be checked."""
+        return tuple(part.kind for part in self.parts if isinstance(part, Opaque))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A whole conversation as read from a file or a request."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+
+
+def text_message(level: Level, text: str) -> Message:
+    """A message with one part; an empty text gives a message with none."""
+    return Message(level=level, parts=(Text(text=text),) if text else ())
+
+
+def digest(*texts: str) -> str:
+    """A hash of several texts that keeps them apart ("ab", "c" is not "a", "bc")."""
+    hasher = sha256()
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        hasher.update(len(data).to_bytes(8, "big"))
+        hasher.update(data)
+    return hasher.hexdigest()

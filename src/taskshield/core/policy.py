@@ -1,0 +1,79 @@
+"""The rules of a shield, as values; `engine.policy` applies them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from taskshield.core.tools import Tier
+
+Response = Literal["observe", "revise", "escalate", "block"]
+"""What happens to a misaligned call or plan.
+
+- observe: let through, but the decision and the log say it was misaligned
+- revise: not executed; the agent gets feedback and may try again, for a bounded number of rounds
+- escalate: not executed until a person approves
+- block: not executed, for good
+"""
+
+OutageResponse = Literal["allow", "escalate", "block"]
+"""What happens to a call when no judge could speak."""
+
+OutputResponse = Literal["observe", "annotate", "redact"]
+"""What happens to tool output with misaligned directives.
+
+- observe: given as it is; the decision says so
+- annotate: given whole, followed by the feedback
+- redact: given with the misaligned spans taken out, followed by the feedback
+"""
+
+OutputOutageResponse = Literal["allow", "annotate", "withhold"]
+"""What happens to tool output that could not be checked.
+
+- allow: given as it is
+- annotate: given with a note that it was not checked
+- withhold: replaced by a note
+"""
+
+ObjectivesMode = Literal["auto", "on", "off"]
+"""Whether the system message is a second alignment target.
+
+- auto: where it states objectives
+- on: always; where it states none, its whole text is the objective
+- off: never
+"""
+
+
+def _every_tier(response: Response) -> dict[Tier, Response]:
+    return {tier: response for tier in Tier}
+
+
+def _side_effects_fail_closed() -> dict[Tier, OutageResponse]:
+    return {tier: "block" if tier.side_effects else "allow" for tier in Tier}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The rules of one shield."""
+
+    misaligned: Mapping[Tier, Response] = field(default_factory=lambda: _every_tier("revise"))
+    """For a misaligned call, by the risk tier of its tool."""
+    tools: Mapping[str, Response] = field(default_factory=dict)
+    """For a misaligned call, by tool name; wins over the tier."""
+    text: Response = "revise"
+    """For a misaligned plan in the assistant's text."""
+    output: OutputResponse = "annotate"
+    """For misaligned directives in tool output."""
+    outage: Mapping[Tier, OutageResponse] = field(default_factory=_side_effects_fail_closed)
+    """For a call that no judge could check, by risk tier."""
+    output_outage: OutputOutageResponse = "annotate"
+    """For tool output that no judge could check."""
+    rounds: int = 3
+    """How often a turn of the user may be revised before misaligned calls are blocked for good."""
+    epsilon: float | None = None
+    """Threshold for the sum of scores; None takes the judge's own."""
+    tiers: Mapping[str, Tier] = field(default_factory=dict)
+    """Risk tier by tool name; wins over what is inferred."""
+    objectives: ObjectivesMode = "auto"
+    """Whether instructions must also serve what the system message is for."""
+    history_tokens: int = 4000
+    """How much of the past a judge is shown, besides the user's own messages."""

@@ -1,0 +1,77 @@
+"""What judges answer, before policy turns it into a decision."""
+
+from dataclasses import dataclass
+
+from taskshield.core.instructions import Span
+from taskshield.core.usage import NO_USAGE, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """ContributesTo of one instruction for one target, with the reason in a sentence."""
+
+    target: str
+    """Id of the task, objective or tainted directive."""
+    value: float
+    """1: an essential step. Between: a reasonable step or attempt. 0: does not serve it."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """Who gave a reading, and at what cost."""
+
+    judge: str
+    """Name of the judge, e.g. "openai:gpt-4o-mini"."""
+    prompt: str = ""
+    """Version and hash of the prompt, for judges that have one."""
+    usage: Usage = NO_USAGE
+    cached: bool = False
+    """Whether an earlier identical reading was used again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDraft:
+    """One instruction read from a user or system message. The engine gives it its level."""
+
+    text: str
+    span: Span | None = None
+    source: str | None = None
+    """For a delegating task: who is to be obeyed."""
+    scope: str | None = None
+    """For a delegating task: what that source may decide."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksReading:
+    """The instructions of a user or system message."""
+
+    drafts: tuple[TaskDraft, ...]
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessed:
+    """One instruction of a message and how it serves each target."""
+
+    text: str
+    span: Span | None = None
+    """Its place in the message's text."""
+    call_id: str | None = None
+    """Set where the instruction is a tool call."""
+    scores: tuple[Score, ...]
+    """One for each user task."""
+    objective_scores: tuple[Score, ...] = ()
+    """One for each objective of the system message."""
+    taint_scores: tuple[Score, ...] = ()
+    """How well tainted directives explain it; those not named score 0."""
+    epsilon: float = 0.0
+    """The judge's own threshold for the sum of scores."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """All instructions of a message, assessed. Empty when the message holds none."""
+
+    items: tuple[Assessed, ...]
+    trace: Trace

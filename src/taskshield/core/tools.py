@@ -1,0 +1,48 @@
+"""Tools and how much harm each could do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Tier(Enum):
+    """What a tool can do to the world, from harmless to grave."""
+
+    READ = "read"
+    """Looks something up; changes nothing."""
+    WRITE = "write"
+    """Changes the user's own data."""
+    EXTERNAL = "external"
+    """Reaches outside the user's own systems: sends, posts, opens an address."""
+    DESTRUCTIVE = "destructive"
+    """Removes or overwrites what cannot be brought back."""
+    FINANCIAL = "financial"
+    """Moves money or commits the user to pay."""
+    ACCESS = "access"
+    """Changes who may see or do what."""
+
+    @property
+    def side_effects(self) -> bool:
+        """Whether a call leaves a trace in the world."""
+        return self is not Tier.READ
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnnotations:
+    """MCP's hints about a tool. They come from the tool's author and may lie."""
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool that the agent may call."""
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    """JSON schema of the arguments."""
+    annotations: ToolAnnotations = ToolAnnotations()

@@ -1,0 +1,37 @@
+"""What checks cost: model calls and tokens."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Model calls and tokens, as reported by the endpoint."""
+
+    calls: int = 0
+    """Requests that the endpoint answered."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in and out."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+NO_USAGE = Usage()
+
+
+def estimate_tokens(text: str) -> int:
+    """Guess how many tokens a text has, without a tokenizer.
+
+    Four bytes of UTF-8 a token is close for English and errs high for most other scripts, which is
+    the safe side for a budget.
+    """
+    return (len(text.encode("utf-8", "surrogatepass")) + 3) // 4

@@ -1,0 +1,97 @@
+"""A Python function as a guarded tool: checked before it runs, its result before it is read."""
+
+import functools
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from taskshield.core.decisions import Decision
+from taskshield.core.errors import ToolOutputRejected
+from taskshield.core.tools import ToolSpec
+
+_JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array"}
+
+
+class Checks(Protocol):
+    """The two checks of a session that a tool goes through."""
+
+    async def tool_call(self, name: str, arguments: Mapping[str, object]) -> Decision:
+        """Check the call before it runs."""
+        ...
+
+    async def tool_output(self, call_id: str, text: str, *, is_error: bool = False) -> Decision:
+        """Check the result before it is read."""
+        ...
+
+
+async def guarded_call(
+    checks: Checks,
+    name: str,
+    arguments: Mapping[str, object],
+    run: Callable[[], Awaitable[object]],
+) -> object:
+    """Run a tool between its two checks.
+
+    Returns:
+        The tool's own result where it passed unchanged, otherwise text for the agent: the feedback
+        on a refused call, or the annotated or redacted output.
+
+    Raises:
+        ToolOutputRejected: The tool raised, and its error text tried to direct the agent.
+    """
+    before = await checks.tool_call(name, arguments)
+    if not before.allowed:
+        return before.content
+    call_id = before.calls[0].call.id
+    try:
+        result = await run()
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        failed = await checks.tool_output(call_id, text, is_error=True)
+        if failed.content == text:
+            raise
+        raise ToolOutputRejected(failed.content) from None
+    text = as_text(result)
+    passed = await checks.tool_output(call_id, text)
+    return result if passed.content == text else passed.content
+
+
+def spec_of(function: Callable[..., Any], name: str | None = None) -> ToolSpec:
+    """The spec that the function's name, signature and docstring give."""
+    signature = inspect.signature(function)
+    properties = {
+        parameter.name: {"type": _JSON_TYPES.get(parameter.annotation, "string")}
+        for parameter in signature.parameters.values()
+    }
+    documentation = inspect.getdoc(function)
+    return ToolSpec(
+        name=_name(function) if name is None else name,
+        description="" if documentation is None else documentation,
+        parameters={"type": "object", "properties": properties},
+    )
+
+
+def arguments_of(
+    function: Callable[..., Any], args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> Mapping[str, object]:
+    """The arguments of a call by name. Raises TypeError as the call itself would."""
+    return dict(inspect.signature(function).bind(*args, **kwargs).arguments)
+
+
+def as_json(value: object) -> str:
+    """JSON text of a value; what JSON does not know is written as its string form."""
+    return json.dumps(value, default=str, ensure_ascii=False)
+
+
+def as_text(result: object) -> str:
+    """A tool's result as the agent would read it."""
+    if result is None:
+        return ""
+    return result if isinstance(result, str) else as_json(result)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return str(getattr(function, "__name__", type(function).__name__))

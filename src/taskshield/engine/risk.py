@@ -1,0 +1,139 @@
+"""How much harm a tool could do, inferred from what is known about it.
+
+The guess rests on everyday English verbs and nouns in the tool's name and the first words of its
+description, on its parameters, and on MCP annotations. Annotations come from the tool's author, so
+they can raise the tier at will but lower it only where nothing speaks against it.
+"""
+
+import re
+from collections.abc import Mapping
+
+from taskshield.core.policy import Policy
+from taskshield.core.tools import Tier, ToolSpec
+
+_SEVERITY = (
+    Tier.READ,
+    Tier.WRITE,
+    Tier.EXTERNAL,
+    Tier.DESTRUCTIVE,
+    Tier.FINANCIAL,
+    Tier.ACCESS,
+)
+
+_READ_VERBS = frozenset(
+    "calculate check compare compute convert count describe detect display estimate evaluate"
+    " examine explain extract fetch filter find get grep inspect list locate look lookup measure"
+    " monitor parse ping preview query read recall retrieve return review scan search see select"
+    " show sort status summarise summarize tail test track translate validate verify view watch"
+    " whoami".split()
+)
+_VERB_TIERS: Mapping[Tier, frozenset[str]] = {
+    Tier.WRITE: frozenset(
+        "add append apply archive assign book bookmark cancel change close comment complete copy"
+        " create disable draft edit enable enter fill generate insert install label log make mark"
+        " merge modify move open organise organize pin put record register rename replace reply"
+        " reschedule reserve restart restore run save schedule set sort star start stop store"
+        " submit subscribe tag toggle turn unpin unsubscribe update upsert write".split()
+    ),
+    Tier.EXTERNAL: frozenset(
+        "broadcast browse call commit contact crawl deploy dial dispatch download email export"
+        " forward mail message navigate notify post print publish push release report request send"
+        " sms submit sync text tweet upload visit webhook".split()
+    ),
+    Tier.DESTRUCTIVE: frozenset(
+        "bash clear delete destroy discard drop empty erase eval exec execute format kill overwrite"
+        " purge remove reset revert rollback shell shred sudo terminate truncate uninstall"
+        " wipe".split()
+    ),
+    Tier.FINANCIAL: frozenset(
+        "bid buy charge checkout deposit donate invest order pay purchase refund reimburse remit"
+        " repay sell tip trade transfer wire withdraw".split()
+    ),
+    Tier.ACCESS: frozenset(
+        "allow authorise authorize ban block deny grant impersonate invite kick lock permit"
+        " promote revoke share unblock unlock unshare whitelist".split()
+    ),
+}
+_NOUN_TIERS: Mapping[Tier, frozenset[str]] = {
+    Tier.FINANCIAL: frozenset(
+        "bill funds invoice loan money payment payout salary subscription transaction".split()
+    ),
+    Tier.ACCESS: frozenset(
+        "access acl admin collaborator credential credentials key member membership passphrase"
+        " password permission permissions privilege privileges role secret sharing token user"
+        " visibility".split()
+    ),
+    Tier.EXTERNAL: frozenset("email mail sms tweet webhook".split()),
+}
+_ADDRESS_PARAMETERS = frozenset("url uri urls uris link href endpoint webhook domain".split())
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def tier_of(name: str, tools: Mapping[str, ToolSpec], policy: Policy) -> Tier:
+    """The risk tier of a tool; a tool that was never declared is never harmless."""
+    override = policy.tiers.get(name)
+    if override is not None:
+        return override
+    spec = tools.get(name)
+    if spec is None:
+        return _worse(_named(_words(name)) or Tier.WRITE, Tier.WRITE)
+    return infer(spec)
+
+
+def infer(spec: ToolSpec) -> Tier:
+    """The risk tier of a declared tool."""
+    tier = _named(_words(spec.name)) or _described(spec.description)
+    hints = spec.annotations
+    if hints.read_only and tier in (None, Tier.READ, Tier.WRITE):
+        tier = Tier.READ
+    if tier is None:
+        tier = Tier.WRITE
+    if hints.read_only is False:
+        tier = _worse(tier, Tier.WRITE)
+    if hints.destructive and not hints.read_only:
+        tier = _worse(tier, Tier.DESTRUCTIVE)
+    if hints.open_world or _takes_address(spec.parameters):
+        tier = _worse(tier, Tier.EXTERNAL)
+    return tier
+
+
+def _named(words: list[str]) -> Tier | None:
+    """The tier that the first verb in these words speaks for; None where there is no verb."""
+    for position, word in enumerate(words):
+        tiers = [tier for tier, verbs in _VERB_TIERS.items() if word in verbs]
+        if word in _READ_VERBS and (position == 0 or not tiers):
+            return Tier.READ
+        if tiers:
+            nouns = set(words) - {word}
+            tiers += [tier for tier, names in _NOUN_TIERS.items() if not names.isdisjoint(nouns)]
+            return max(tiers, key=_SEVERITY.index)
+    return None
+
+
+def _described(description: str) -> Tier | None:
+    """The tier that the description's opening speaks for ("Returns ...", "This tool sends ...")."""
+    opening = [_stem(word) for word in _words(description.split(".", 1)[0])[:8]]
+    return _named(opening)
+
+
+def _stem(word: str) -> str:
+    """Third person to base form, for words the lists know: returns, fetches, queries."""
+    known = _READ_VERBS.union(*_VERB_TIERS.values())
+    if word in known:
+        return word
+    candidates = (word.removesuffix("s"), word.removesuffix("es"), f"{word.removesuffix('ies')}y")
+    return next((base for base in candidates if base in known), word)
+
+
+def _takes_address(schema: Mapping[str, object]) -> bool:
+    properties = schema.get("properties")
+    names = properties if isinstance(properties, Mapping) else schema
+    return any(not _ADDRESS_PARAMETERS.isdisjoint(_words(str(name))) for name in names)
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def _worse(one: Tier, other: Tier) -> Tier:
+    return max(one, other, key=_SEVERITY.index)

@@ -1,0 +1,254 @@
+"""The state of a session and how decisions change it. Pure functions over frozen values."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from taskshield.core.decisions import LET_THROUGH, Decision
+from taskshield.core.instructions import (
+    Grant,
+    Instruction,
+    Objective,
+    Origin,
+    Tainted,
+    Task,
+    TaskSet,
+)
+from taskshield.core.judge import SessionView, Turn
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, ToolCall, digest
+from taskshield.core.policy import Policy
+from taskshield.core.readings import TaskDraft
+from taskshield.core.tools import Tier, ToolSpec
+from taskshield.core.usage import NO_USAGE, Usage
+from taskshield.engine.history import remember
+from taskshield.engine.risk import tier_of
+
+_TAINTED_KEPT = 200
+"""Tainted directives remembered in a session; the oldest are forgotten first."""
+_TAINTED_SHOWN = 20
+"""Tainted directives shown to a judge for one message: those most like it."""
+
+_OPEN_CALLS_KEPT = 200
+"""Calls that may wait for their output; refused ones wait for ever, so the oldest are forgotten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """How many messages were checked, needed no check, or should have been checked and were not."""
+
+    executed: int = 0
+    skipped: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCall:
+    """A call that was judged and has no output yet."""
+
+    call: ToolCall
+    allowed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionState:
+    """All that a session knows. Bounded but for what the user says."""
+
+    id: str
+    system: str = ""
+    """Text of the system message."""
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    messages: int = 0
+    """How many messages the session has seen."""
+    tasks: TaskSet = TaskSet()
+    objectives: tuple[Objective, ...] = ()
+    objectives_known: bool = False
+    """Whether the system message has been read for objectives."""
+    tainted: tuple[Tainted, ...] = ()
+    tainted_seen: int = 0
+    """How many directives were ever tainted; numbers their ids."""
+    history: tuple[Turn, ...] = ()
+    open_calls: Mapping[str, OpenCall] = field(default_factory=dict)
+    rounds_used: int = 0
+    """Feedback rounds spent since the user last spoke."""
+    refused: frozenset[str] = frozenset()
+    """Fingerprints of what was refused since the user last spoke."""
+    approved: frozenset[str] = frozenset()
+    """Fingerprints of what a person approved since the user last spoke."""
+    counters: Counters = Counters()
+    usage: Usage = NO_USAGE
+
+
+def view(state: SessionState, message: Message, policy: Policy) -> SessionView:
+    """What a judge is shown for this message.
+
+    For a user message that is only what the user said before: tasks are read without sight of any
+    text that the user did not write, so nothing else can find its way into the task set.
+    """
+    if message.level >= Level.USER:
+        history = tuple(turn for turn in state.history if turn.message.level is Level.USER)
+        return SessionView(tasks=state.tasks, history=history)
+    answered = answered_call(state, message)
+    names = [call.name for call in message.tool_calls]
+    if answered is not None:
+        names.append(answered.name)
+    return SessionView(
+        tasks=state.tasks,
+        objectives=state.objectives,
+        tainted=_like(state.tainted, message),
+        history=state.history,
+        tools={name: state.tools[name] for name in names if name in state.tools},
+        tiers=tiers(state, message, policy),
+        answered=answered,
+    )
+
+
+def tiers(state: SessionState, message: Message, policy: Policy) -> Mapping[str, Tier]:
+    """Risk tier of each tool that the message calls."""
+    return {call.name: tier_of(call.name, state.tools, policy) for call in message.tool_calls}
+
+
+def answered_call(state: SessionState, message: Message) -> ToolCall | None:
+    """The call that this tool output answers, if the session knows it."""
+    open_call = None if message.answers is None else state.open_calls.get(message.answers)
+    return None if open_call is None else open_call.call
+
+
+def new_tasks(state: SessionState, drafts: Iterable[TaskDraft], index: int) -> TaskSet:
+    """The task set after a user message. This is the only way it grows."""
+    return state.tasks.grown(
+        Task(
+            id=f"t{number}",
+            instruction=_read(draft, Level.USER, index),
+            grant=_grant(draft),
+        )
+        for number, draft in enumerate(drafts, start=len(state.tasks) + 1)
+    )
+
+
+def with_objectives(state: SessionState, drafts: Iterable[TaskDraft]) -> SessionState:
+    """The state once the system message has been read."""
+    objectives = tuple(
+        Objective(id=f"o{number}", instruction=_read(draft, Level.SYSTEM, 0))
+        for number, draft in enumerate(drafts, start=1)
+    )
+    return replace(state, objectives=objectives, objectives_known=True)
+
+
+def with_system(state: SessionState, text: str) -> SessionState:
+    """The state with one more system text; objectives are to be read anew."""
+    system = f"{state.system}\n\n{text}" if state.system else text
+    return replace(state, system=system, objectives_known=False)
+
+
+def with_approval(state: SessionState, decision: Decision) -> SessionState:
+    """The state after a person approved what this decision held back."""
+    return replace(state, approved=state.approved | _held_back(decision))
+
+
+def after(state: SessionState, decision: Decision) -> SessionState:
+    """The state after a decision."""
+    case = decision.case
+    message = case.message
+    state = replace(
+        state,
+        counters=counted(state.counters, decision),
+        usage=state.usage + case.trace.usage,
+    )
+    if message.level is not Level.SYSTEM:
+        refused = frozenset(verdict.call.id for verdict in decision.calls if not verdict.allowed)
+        turn = Turn(message=message, refused=refused)
+        state = replace(state, history=remember(state.history, turn, case.policy.history_tokens))
+    match message.level:
+        case Level.SYSTEM:
+            return with_system(state, message.text)
+        case Level.USER:
+            return replace(
+                state,
+                tasks=case.tasks,
+                rounds_used=0,
+                refused=frozenset(),
+                approved=frozenset(),
+            )
+        case Level.ASSISTANT:
+            return replace(
+                state,
+                open_calls=_opened(state.open_calls, decision),
+                rounds_used=state.rounds_used + (decision.round is not None),
+                refused=state.refused | _held_back(decision),
+            )
+        case Level.TOOL:
+            return _after_output(state, decision)
+
+
+def _opened(open_calls: Mapping[str, OpenCall], decision: Decision) -> Mapping[str, OpenCall]:
+    new = {
+        verdict.call.id: OpenCall(call=verdict.call, allowed=verdict.allowed)
+        for verdict in decision.calls
+    }
+    return dict([*open_calls.items(), *new.items()][-_OPEN_CALLS_KEPT:])
+
+
+def _after_output(state: SessionState, decision: Decision) -> SessionState:
+    tainted = tuple(
+        Tainted(id=f"d{number}", instruction=finding.instruction)
+        for number, finding in enumerate(decision.misaligned, start=state.tainted_seen + 1)
+    )
+    answers = decision.case.message.answers
+    return replace(
+        state,
+        tainted=(*state.tainted, *tainted)[-_TAINTED_KEPT:],
+        tainted_seen=state.tainted_seen + len(tainted),
+        open_calls={id: call for id, call in state.open_calls.items() if id != answers},
+    )
+
+
+def instruction_fingerprint(instruction: Instruction) -> str:
+    """Identifies a plan in the assistant's text, as a call's fingerprint identifies the call."""
+    return digest("text", " ".join(instruction.text.split()).casefold())
+
+
+def _held_back(decision: Decision) -> frozenset[str]:
+    calls = (verdict.call.fingerprint() for verdict in decision.calls if not verdict.allowed)
+    plans = (
+        instruction_fingerprint(finding.instruction)
+        for finding in decision.findings
+        if finding.call_id is None and finding.action not in LET_THROUGH
+    )
+    return frozenset((*calls, *plans))
+
+
+def counted(counters: Counters, decision: Decision) -> Counters:
+    """The counters after one more decision."""
+    match decision.check:
+        case "executed":
+            return replace(counters, executed=counters.executed + 1)
+        case "skipped":
+            return replace(counters, skipped=counters.skipped + 1)
+        case "failed":
+            return replace(counters, failed=counters.failed + 1)
+
+
+def _read(draft: TaskDraft, level: Level, index: int) -> Instruction:
+    return Instruction(text=draft.text, level=level, origin=Origin(message=index, span=draft.span))
+
+
+def _grant(draft: TaskDraft) -> Grant | None:
+    if draft.source is None:
+        return None
+    scope = draft.text if draft.scope is None else draft.scope
+    return Grant(source=draft.source, scope=scope)
+
+
+def _like(tainted: tuple[Tainted, ...], message: Message) -> tuple[Tainted, ...]:
+    """The tainted directives that share most words with the message; newer ones first on a tie."""
+    if len(tainted) <= _TAINTED_SHOWN:
+        return tainted
+    said = _word_set(message.text + " ".join(call.arguments for call in message.tool_calls))
+    shared = {item.id: len(said & _word_set(item.instruction.text)) for item in tainted}
+    newest_first = reversed(tainted)
+    return tuple(sorted(newest_first, key=lambda item: -shared[item.id])[:_TAINTED_SHOWN])
+
+
+def _word_set(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))

@@ -1,0 +1,1 @@
+"""Judges and the wrappers that compose them."""

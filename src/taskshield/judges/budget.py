@@ -1,0 +1,66 @@
+"""A judge that may spend only so much."""
+
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from taskshield.core.errors import JudgeBudgetExceeded, JudgeError
+from taskshield.core.judge import Judge, SessionView
+from taskshield.core.messages import Message
+from taskshield.core.readings import Reading, TasksReading
+from taskshield.core.usage import NO_USAGE, Usage
+
+Answer = TypeVar("Answer", Reading, TasksReading)
+
+
+class BudgetJudge:
+    """Stops asking once the allowance of model calls or tokens is used up.
+
+    What a check costs is known only afterwards, so the last one may go over by its own cost.
+    """
+
+    def __init__(
+        self, judge: Judge, *, calls: int | None = None, tokens: int | None = None
+    ) -> None:
+        self._judge = judge
+        self._calls = calls
+        self._tokens = tokens
+        self._spent = NO_USAGE
+
+    @property
+    def name(self) -> str:
+        """The inner judge's name."""
+        return self._judge.name
+
+    @property
+    def spent(self) -> Usage:
+        """What was spent so far, failed checks included."""
+        return self._spent
+
+    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+        """As the inner judge, while the allowance lasts."""
+        self._check()
+        return await self._counted(self._judge.tasks(message, view))
+
+    async def assess(self, message: Message, view: SessionView) -> Reading:
+        """As the inner judge, while the allowance lasts."""
+        self._check()
+        return await self._counted(self._judge.assess(message, view))
+
+    async def aclose(self) -> None:
+        """Close the inner judge."""
+        await self._judge.aclose()
+
+    def _check(self) -> None:
+        if self._calls is not None and self._spent.calls >= self._calls:
+            raise JudgeBudgetExceeded(f"the budget of {self._calls} model calls is used up")
+        if self._tokens is not None and self._spent.tokens >= self._tokens:
+            raise JudgeBudgetExceeded(f"the budget of {self._tokens} tokens is used up")
+
+    async def _counted(self, answer: Awaitable[Answer]) -> Answer:
+        try:
+            reading = await answer
+        except JudgeError as error:
+            self._spent += error.usage
+            raise
+        self._spent += reading.trace.usage
+        return reading

@@ -1,0 +1,64 @@
+"""A judge that remembers its answers."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from taskshield.core.judge import Judge, SessionView
+from taskshield.core.messages import Message, digest
+from taskshield.core.readings import Reading, TasksReading
+from taskshield.core.usage import NO_USAGE
+
+Answer = TypeVar("Answer", Reading, TasksReading)
+
+
+class CachedJudge:
+    """Gives the same answer to the same question without asking twice.
+
+    Keys are hashes of all that the judge is shown, so an entry can never be wrong, only old; the
+    least recently used ones go first. Failures are not remembered.
+    """
+
+    def __init__(self, judge: Judge, *, entries: int) -> None:
+        self._judge = judge
+        self._entries = entries
+        self._readings: OrderedDict[str, Reading] = OrderedDict()
+        self._tasks: OrderedDict[str, TasksReading] = OrderedDict()
+
+    @property
+    def name(self) -> str:
+        """The inner judge's name."""
+        return self._judge.name
+
+    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+        """As the inner judge, or as it answered before."""
+        return await self._through(self._tasks, self._judge.tasks, message, view)
+
+    async def assess(self, message: Message, view: SessionView) -> Reading:
+        """As the inner judge, or as it answered before."""
+        return await self._through(self._readings, self._judge.assess, message, view)
+
+    async def aclose(self) -> None:
+        """Close the inner judge and forget."""
+        self._readings.clear()
+        self._tasks.clear()
+        await self._judge.aclose()
+
+    async def _through(
+        self,
+        known: OrderedDict[str, Answer],
+        ask: Callable[[Message, SessionView], Awaitable[Answer]],
+        message: Message,
+        view: SessionView,
+    ) -> Answer:
+        # Every value in a view is a frozen dataclass, whose repr spells out all of its content.
+        key = digest(self.name, repr(message), repr(view))
+        if key in known:
+            known.move_to_end(key)
+            return known[key]
+        answer = await ask(message, view)
+        known[key] = replace(answer, trace=replace(answer.trace, cached=True, usage=NO_USAGE))
+        if len(known) > self._entries:
+            known.popitem(last=False)
+        return answer

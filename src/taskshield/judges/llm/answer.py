@@ -1,0 +1,177 @@
+"""Reading a model's answer: find the verdict that carries this request's seal, and check all of it.
+
+Nothing is guessed. An answer that is not a full verdict raises `AnswerError`, whose text tells the
+model what to mend and never repeats what it said.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from taskshield.core.instructions import Span
+from taskshield.core.readings import Score
+from taskshield.judges.llm.fence import Fence
+
+_LONGEST_ANSWER = 200_000
+_MOST_ATTEMPTS = 200
+
+
+class AnswerError(Exception):
+    """The answer is not a verdict."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class TaskEntry(_Part):
+    """One instruction of a user or system message."""
+
+    quote: str
+    instruction: str = Field(min_length=1)
+    source: str | None = None
+    scope: str | None = None
+
+
+class ScoreEntry(_Part):
+    """A score for one target."""
+
+    target: str
+    score: float = Field(ge=0, le=1)
+    reason: str
+
+
+class ItemEntry(_Part):
+    """Scores of a given item."""
+
+    item: str
+    scores: list[ScoreEntry]
+
+
+class FoundEntry(_Part):
+    """An instruction found in text."""
+
+    quote: str
+    instruction: str = Field(min_length=1)
+    scores: list[ScoreEntry] = []
+
+
+class TasksAnswer(_Part):
+    """Answer to a request to read tasks."""
+
+    tasks: list[TaskEntry]
+
+
+class JudgeAnswer(_Part):
+    """Answer to a request to judge."""
+
+    found: list[FoundEntry] = []
+    items: list[ItemEntry] = []
+
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+
+def parse(text: str, kind: type[Answer], fence: Fence) -> Answer:
+    """The one object in the text that carries the seal, as an answer of this kind."""
+    if len(text) > _LONGEST_ANSWER:
+        raise AnswerError("the answer is too long")
+    sealed = [value for value in _objects(text) if value.get("seal") == fence.seal]
+    if len(sealed) != 1:
+        raise AnswerError("there must be exactly one JSON object with the seal of this request")
+    try:
+        return kind.model_validate(sealed[0])
+    except ValidationError as error:
+        places = {".".join(map(str, each["loc"])): each["type"] for each in error.errors()}
+        listed = "; ".join(f"{place}: {problem}" for place, problem in places.items())
+        raise AnswerError(f"these fields are wrong: {listed[:500]}") from None
+
+
+def scores_for(
+    entries: Iterable[ScoreEntry], targets: Iterable[str], fence: Fence, *, all_of_them: bool
+) -> tuple[Score, ...]:
+    """The scores whose labels stand for these targets, in the order of the targets."""
+    ids = fence.ids
+    given: dict[str, ScoreEntry] = {}
+    for entry in entries:
+        id = ids.get(entry.target)
+        if id is None:
+            raise AnswerError("a score names a target that is not a label of this request")
+        if id in given:
+            raise AnswerError("a target is scored twice")
+        given[id] = entry
+    wanted = list(targets)
+    if all_of_them and not given.keys() >= set(wanted):
+        raise AnswerError("every task and every objective needs a score")
+    return tuple(
+        Score(target=id, value=given[id].score, reason=given[id].reason)
+        for id in wanted
+        if id in given
+    )
+
+
+def locate(quote: str, text: str) -> Span | None:
+    """Where the quoted words stand in the text, however they are spaced."""
+    start = text.find(quote) if quote else -1
+    if start >= 0:
+        return Span(start=start, end=start + len(quote))
+    words = quote.split()
+    if not words or len(quote) > 4_000:
+        return None
+    match = re.search(r"\s+".join(map(re.escape, words)), text)
+    return None if match is None else Span(start=match.start(), end=match.end())
+
+
+def _objects(text: str) -> Iterator[Mapping[str, object]]:
+    """Every outermost JSON object in the text, whatever stands around it."""
+    decoder = json.JSONDecoder()
+    position = text.find("{")
+    for _ in range(_MOST_ATTEMPTS):
+        if position < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            end = position + 1
+        else:
+            yield value
+        position = text.find("{", end)
+
+
+def tasks_schema() -> Mapping[str, object]:
+    """JSON schema of `TasksAnswer`, in the subset that strict modes know."""
+    nullable = {"type": ["string", "null"]}
+    entry = _object(quote=_TEXT, instruction=_TEXT, source=nullable, scope=nullable)
+    return _object(seal=_TEXT, tasks=_list(entry))
+
+
+def judge_schema(*, text: bool, items: bool, scored: bool = True) -> Mapping[str, object]:
+    """JSON schema of `JudgeAnswer` for a request with these parts."""
+    scores = {"scores": _list(_object(target=_TEXT, score={"type": "number"}, reason=_TEXT))}
+    fields: dict[str, object] = {"seal": _TEXT}
+    if text:
+        fields["found"] = _list(
+            _object(quote=_TEXT, instruction=_TEXT, **(scores if scored else {}))
+        )
+    if items:
+        fields["items"] = _list(_object(item=_TEXT, **scores))
+    return _object(**fields)
+
+
+_TEXT = {"type": "string"}
+
+
+def _list(of: object) -> dict[str, object]:
+    return {"type": "array", "items": of}
+
+
+def _object(**fields: object) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }

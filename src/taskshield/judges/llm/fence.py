@@ -1,0 +1,35 @@
+"""Quotation marks that nobody can forge.
+
+Each request gets a random fence, a random seal and random labels. Quoted text cannot close its own
+quotation, because it cannot know the fence; and it cannot pass for a verdict, because it can know
+neither the seal nor the labels that a verdict must carry.
+"""
+
+import secrets
+
+
+class Fence:
+    """The random words of one request."""
+
+    def __init__(self) -> None:
+        self.word = secrets.token_hex(8)
+        """Opens and closes quotations."""
+        self.seal = secrets.token_hex(8)
+        """Marks the answer to this request."""
+        self._ids: dict[str, str] = {}
+
+    def label(self, id: str) -> str:
+        """A random label for a task, an objective, a tainted directive or an item."""
+        label = secrets.token_hex(4)
+        self._ids[label] = id
+        return label
+
+    def quote(self, kind: str, text: str, label: str = "") -> str:
+        """A text as data. `kind` and `label` are our words, never taken from the conversation."""
+        header = f"{self.word} {kind} {label}".rstrip()
+        return f"[{header}]\n{text}\n[{self.word} end]"
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """What each label of this request stands for."""
+        return dict(self._ids)

@@ -1,0 +1,97 @@
+"""The LLM judge: extraction and scoring of a whole message in one call."""
+
+from dataclasses import replace
+
+from taskshield.core.chat import ChatClient
+from taskshield.core.judge import SessionView
+from taskshield.core.messages import Message
+from taskshield.core.options import Scheme
+from taskshield.core.readings import Assessed, Reading, TasksReading, Trace
+from taskshield.judges.llm.asking import Asker
+from taskshield.judges.llm.prompt_files import prompt
+from taskshield.judges.llm.questions import extraction, judgement, reading_of
+from taskshield.judges.llm.render import Item, call_item
+
+
+class LLMJudge:
+    """A judge over any chat model."""
+
+    def __init__(
+        self,
+        client: ChatClient,
+        *,
+        scheme: Scheme = "batched",
+        max_check_tokens: int = 32_000,
+        max_answer_tokens: int = 4_000,
+    ) -> None:
+        """Make a judge.
+
+        Args:
+            client: The model. The judge closes it.
+            scheme: One call a message, or the paper's one call an instruction.
+            max_check_tokens: A check that would take more, prompts and answers, is an outage.
+            max_answer_tokens: Limit of a single answer.
+        """
+        self._client = client
+        self._scheme = scheme
+        self._max_check_tokens = max_check_tokens
+        self._max_answer_tokens = max_answer_tokens
+
+    @property
+    def name(self) -> str:
+        """The client's name."""
+        return self._client.name
+
+    async def aclose(self) -> None:
+        """Close the client."""
+        await self._client.aclose()
+
+    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+        """Read a user or system message in one call."""
+        asker = self._asker()
+        question = reading_of(message, view)
+        drafts = await asker.ask(question)
+        return TasksReading(drafts=drafts, trace=self._trace(question.prompt.name, asker))
+
+    async def assess(self, message: Message, view: SessionView) -> Reading:
+        """Find and score the instructions of an assistant or tool message."""
+        calls = [call_item(call, view.tools) for call in message.tool_calls]
+        text = message if message.text.strip() else None
+        asker = self._asker()
+        match self._scheme:
+            case "batched":
+                question = judgement(view, text=text, items=calls)
+                items = await asker.ask(question)
+                name = question.prompt.name
+            case "per_instruction":
+                items = await _one_by_one(asker, view, text=text, calls=calls)
+                name = prompt("tool_calls", "scoring").name
+        return Reading(items=items, trace=self._trace(name, asker))
+
+    def _asker(self) -> Asker:
+        return Asker(
+            self._client,
+            max_tokens=self._max_check_tokens,
+            max_answer_tokens=self._max_answer_tokens,
+        )
+
+    def _trace(self, prompt_name: str, asker: Asker) -> Trace:
+        return Trace(judge=self.name, prompt=prompt_name, usage=asker.usage)
+
+
+async def _one_by_one(
+    asker: Asker, view: SessionView, *, text: Message | None, calls: list[Item]
+) -> tuple[Assessed, ...]:
+    """The paper's scheme: find the instructions, then ask about each on its own."""
+    found = () if text is None else await asker.ask(extraction(text, view))
+    where = "the agent's text" if view.answered is None else view.answered.described()
+    scored: list[Assessed] = []
+    for number, item in enumerate(found):
+        sourced = f"{item.text}\n(found in: {where})"
+        given = Item(key=str(number), kind="instruction", line=item.text, text=sourced)
+        (answer,) = await asker.ask(judgement(view, items=[given]))
+        scored.append(replace(answer, span=item.span, call_id=None))
+    for call in calls:
+        (answer,) = await asker.ask(judgement(view, items=[call]))
+        scored.append(answer)
+    return tuple(scored)

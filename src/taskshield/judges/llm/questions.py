@@ -1,0 +1,127 @@
+"""The questions that the LLM judge asks, each with how its answer is read."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from taskshield.core.judge import SessionView
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message
+from taskshield.core.readings import Assessed, TaskDraft
+from taskshield.judges.llm.answer import (
+    AnswerError,
+    JudgeAnswer,
+    ScoreEntry,
+    TasksAnswer,
+    judge_schema,
+    locate,
+    scores_for,
+    tasks_schema,
+)
+from taskshield.judges.llm.asking import Question
+from taskshield.judges.llm.fence import Fence
+from taskshield.judges.llm.prompt_files import prompt
+from taskshield.judges.llm.render import Item, to_judge, to_read
+
+
+def reading_of(message: Message, view: SessionView) -> Question[TasksAnswer, tuple[TaskDraft, ...]]:
+    """Which instructions does this user message hold, or which objectives this system message?"""
+
+    def read(answer: TasksAnswer, fence: Fence) -> tuple[TaskDraft, ...]:
+        return tuple(
+            TaskDraft(
+                text=entry.instruction,
+                span=locate(entry.quote, message.text),
+                source=entry.source,
+                scope=entry.scope,
+            )
+            for entry in answer.tasks
+        )
+
+    return Question(
+        name="task_instructions",
+        prompt=prompt("objectives" if message.level is Level.SYSTEM else "tasks"),
+        schema=tasks_schema(),
+        text=lambda fence: to_read(message, view, fence),
+        answer=TasksAnswer,
+        read=read,
+    )
+
+
+def judgement(
+    view: SessionView, *, text: Message | None = None, items: Sequence[Item] = ()
+) -> Question[JudgeAnswer, tuple[Assessed, ...]]:
+    """Which instructions stand in this text, and how do they and these items serve the targets?"""
+    parts = [
+        *(["instructions"] if text is not None else []),
+        *(["tool_calls"] if items else []),
+        "scoring",
+    ]
+
+    def read(answer: JudgeAnswer, fence: Fence) -> tuple[Assessed, ...]:
+        by_id = {fence.ids.get(entry.item): entry for entry in answer.items}
+        if len(answer.items) != len(items) or by_id.keys() != {item.id for item in items}:
+            raise AnswerError("`items` must hold each given item exactly once, by its label")
+        found = [] if text is None else _found(answer, text, view, fence)
+        given = [
+            _assessed(item.line, by_id[item.id].scores, view, fence, call_id=item.key)
+            for item in items
+        ]
+        return (*found, *given)
+
+    return Question(
+        name="verdict",
+        prompt=prompt(*parts),
+        schema=judge_schema(text=text is not None, items=bool(items)),
+        text=lambda fence: to_judge(view, fence, text=text, items=items),
+        answer=JudgeAnswer,
+        read=read,
+    )
+
+
+def extraction(text: Message, view: SessionView) -> Question[JudgeAnswer, tuple[Assessed, ...]]:
+    """Which instructions stand in this text? They come back without scores."""
+
+    def read(answer: JudgeAnswer, fence: Fence) -> tuple[Assessed, ...]:
+        return tuple(
+            Assessed(text=entry.instruction, span=locate(entry.quote, text.text), scores=())
+            for entry in answer.found
+        )
+
+    return Question(
+        name="instructions",
+        prompt=prompt("instructions", "extraction"),
+        schema=judge_schema(text=True, items=False, scored=False),
+        text=lambda fence: to_judge(view, fence, text=text),
+        answer=JudgeAnswer,
+        read=read,
+    )
+
+
+def _found(answer: JudgeAnswer, text: Message, view: SessionView, fence: Fence) -> list[Assessed]:
+    return [
+        replace(
+            _assessed(entry.instruction, entry.scores, view, fence),
+            span=locate(entry.quote, text.text),
+        )
+        for entry in answer.found
+    ]
+
+
+def _assessed(
+    text: str,
+    entries: Sequence[ScoreEntry],
+    view: SessionView,
+    fence: Fence,
+    *,
+    call_id: str | None = None,
+) -> Assessed:
+    tasks = [task.id for task in view.tasks]
+    objectives = [objective.id for objective in view.objectives]
+    tainted = [directive.id for directive in view.tainted]
+    return Assessed(
+        text=text,
+        call_id=call_id,
+        scores=scores_for(entries, tasks, fence, all_of_them=True),
+        objective_scores=scores_for(entries, objectives, fence, all_of_them=True),
+        taint_scores=scores_for(entries, tainted, fence, all_of_them=False),
+    )

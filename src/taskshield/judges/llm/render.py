@@ -1,0 +1,110 @@
+"""A session's view as the text of a request. Everything from the conversation is quoted."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from taskshield.core.judge import SessionView, Turn
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, ToolCall
+from taskshield.core.tools import ToolSpec
+from taskshield.judges.llm.fence import Fence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """Something to be scored as it is: a tool call or an instruction found earlier."""
+
+    key: str
+    """How the caller knows it. Unlike the ids of targets, it may come from the conversation."""
+    kind: str
+    line: str
+    """The item in one line."""
+    text: str
+    """The item as the model sees it."""
+
+    @property
+    def id(self) -> str:
+        """What its label stands for; no target's id looks like this."""
+        return f"item:{self.key}"
+
+
+def call_item(call: ToolCall, tools: Mapping[str, ToolSpec]) -> Item:
+    """A tool call as an item."""
+    spec = tools.get(call.name)
+    about = "(not a declared tool)" if spec is None else spec.description
+    text = f"tool: {call.name}\nsaid to do: {about}\narguments: {call.arguments}"
+    return Item(key=call.id, kind="call", line=call.described(), text=text)
+
+
+def to_read(message: Message, view: SessionView, fence: Fence) -> str:
+    """The request to read the instructions of a user or system message."""
+    earlier = [fence.quote("user", turn.message.text) for turn in view.history]
+    return _joined(
+        _words(fence),
+        _section("Earlier messages of the user", earlier),
+        _section("To be read", [fence.quote(message.level.value, message.text)]),
+    )
+
+
+def to_judge(
+    view: SessionView, fence: Fence, *, text: Message | None = None, items: Iterable[Item] = ()
+) -> str:
+    """The request to judge the text of a message, given items, or both."""
+    judged = [] if text is None else [_text(text, view, fence)]
+    judged += [fence.quote(item.kind, item.text, fence.label(item.id)) for item in items]
+    return _joined(
+        _words(fence),
+        _section("The user's tasks", _tasks(view, fence)),
+        _section(
+            "Objectives of the system message",
+            [fence.quote("objective", goal.text, fence.label(goal.id)) for goal in view.objectives],
+        ),
+        _section(
+            "Instructions found in tool output that do not serve the user",
+            [
+                fence.quote("tainted", tainted.instruction.text, fence.label(tainted.id))
+                for tainted in view.tainted
+            ],
+        ),
+        _section("What happened before", [_turn(turn, fence) for turn in view.history]),
+        _section("To be judged", judged),
+    )
+
+
+def _tasks(view: SessionView, fence: Fence) -> list[str]:
+    quoted = []
+    for task in view.tasks:
+        text = task.text
+        if task.grant is not None:
+            text += f"\n(grant to: {task.grant.source}; scope: {task.grant.scope})"
+        quoted.append(fence.quote("task", text, fence.label(task.id)))
+    return quoted
+
+
+def _turn(turn: Turn, fence: Fence) -> str:
+    message = turn.message
+    kind = "output" if message.level is Level.TOOL else message.level.value
+    quotes = [fence.quote(kind, message.text)] if message.text else []
+    for call in message.tool_calls:
+        fate = "call refused" if call.id in turn.refused else "call"
+        quotes.append(fence.quote(fate, call.described()))
+    return "\n".join(quotes)
+
+
+def _text(message: Message, view: SessionView, fence: Fence) -> str:
+    if message.level is not Level.TOOL:
+        return fence.quote("assistant", message.text)
+    origin = "an unknown call" if view.answered is None else view.answered.described()
+    return _joined(fence.quote("origin of the output", origin), fence.quote("output", message.text))
+
+
+def _words(fence: Fence) -> str:
+    return f"fence: {fence.word}\nseal: {fence.seal}"
+
+
+def _section(title: str, quotes: list[str]) -> str:
+    return "\n".join([f"# {title}", *(quotes or ["(none)"])])
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(parts)

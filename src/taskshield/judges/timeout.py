@@ -1,0 +1,48 @@
+"""A judge that is given only so much time."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from taskshield.core.errors import JudgeTimeout
+from taskshield.core.judge import Judge, SessionView
+from taskshield.core.messages import Message
+from taskshield.core.readings import Reading, TasksReading
+from taskshield.core.usage import Usage
+
+Answer = TypeVar("Answer")
+
+
+class TimedJudge:
+    """Turns a judge that takes too long into an outage."""
+
+    def __init__(self, judge: Judge, *, seconds: float) -> None:
+        self._judge = judge
+        self._seconds = seconds
+
+    @property
+    def name(self) -> str:
+        """The inner judge's name."""
+        return self._judge.name
+
+    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+        """As the inner judge, in time."""
+        return await self._in_time(self._judge.tasks(message, view))
+
+    async def assess(self, message: Message, view: SessionView) -> Reading:
+        """As the inner judge, in time."""
+        return await self._in_time(self._judge.assess(message, view))
+
+    async def aclose(self) -> None:
+        """Close the inner judge."""
+        await self._judge.aclose()
+
+    async def _in_time(self, answer: Awaitable[Answer]) -> Answer:
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await answer
+        except TimeoutError:
+            raise JudgeTimeout(
+                f"no verdict within {self._seconds:g} s",
+                usage=Usage(calls=1),  # at least; what else was spent is not known
+            ) from None

@@ -1,0 +1,168 @@
+"""What every client makes of an endpoint that rejects a part of the request."""
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+from taskshield.clients.failures import Failure, refused, timed_out
+from taskshield.clients.negotiation import Dialect, Feature, Negotiator
+from taskshield.core.chat import ChatRequest
+from taskshield.core.errors import UpstreamError
+from tests.clients.upstream import Behaviour, Seen, Upstream, answer, by_request
+from tests.clients.wires import OPENAI, REQUEST, Wire, ask, failure, on_every_wire
+
+
+def rejection(message: str, *, param: str | None = None, status: int = 400) -> Behaviour:
+    details = {"type": "invalid_request_error", "message": message, "param": param}
+    return answer({"type": "error", "error": details}, status=status)
+
+
+@on_every_wire
+def test_a_rejected_temperature_is_left_out_and_that_is_remembered(wire: Wire) -> None:
+    fussy = rejection("`temperature` is deprecated for this model.")
+    with Upstream(fussy, answer(wire.ok("done"))) as upstream:
+        ask(wire.client(upstream), REQUEST, REQUEST)
+        assert ["temperature" in body for body in upstream.bodies] == [True, False, False]
+        assert all(wire.format_field in body for body in upstream.bodies)
+
+
+@on_every_wire
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_rejected_format_is_left_out_and_that_is_remembered(wire: Wire, status: int) -> None:
+    def choose(seen: Seen) -> Behaviour:
+        if wire.format_field in seen.body:
+            return rejection(f"{wire.format_field}: Extra inputs are not permitted", status=status)
+        return answer(wire.ok("done"))
+
+    with Upstream(by_request(choose)) as upstream:
+        ask(wire.client(upstream), REQUEST)
+        first = len(upstream.seen)
+        assert wire.format_field not in upstream.bodies[-1]
+        assert upstream.bodies[-1]["temperature"] == 0
+        ask(wire.client(upstream), REQUEST, REQUEST)
+        assert len(upstream.seen) == 2 * first + 1
+
+
+@on_every_wire
+def test_several_features_can_be_rejected_one_after_the_other(wire: Wire) -> None:
+    def choose(seen: Seen) -> Behaviour:
+        if "temperature" in seen.body:
+            return rejection("no temperature here")
+        if wire.format_field in seen.body:
+            return rejection(f"no {wire.format_field} either")
+        return answer(wire.ok("done"))
+
+    with Upstream(by_request(choose)) as upstream:
+        assert ask(wire.client(upstream))[0].text == "done"
+
+
+@on_every_wire
+def test_a_rejection_that_names_nothing_is_blamed_on_the_format(wire: Wire) -> None:
+    def choose(seen: Seen) -> Behaviour:
+        if wire.format_field in seen.body:
+            return answer(b"Bad Request", status=400)
+        return answer(wire.ok("done"))
+
+    with Upstream(by_request(choose)) as upstream:
+        assert ask(wire.client(upstream))[0].text == "done"
+        assert upstream.bodies[-1]["temperature"] == 0
+
+
+@on_every_wire
+def test_a_rejection_that_nothing_helps_is_an_error_and_is_not_remembered(wire: Wire) -> None:
+    def choose(seen: Seen) -> Behaviour:
+        if "too long" in str(seen.body):
+            return rejection("the prompt is too long")
+        return answer(wire.ok("done"))
+
+    long = ChatRequest(
+        system="too long", turns=REQUEST.turns, schema_name="s", schema={}, max_tokens=1
+    )
+    with Upstream(by_request(choose)) as upstream:
+        client = wire.client(upstream)
+
+        async def run() -> None:
+            with pytest.raises(UpstreamError) as caught:
+                await client.complete(long)
+            assert caught.value.status == 400
+            assert len(upstream.seen) <= 3
+            await client.complete(REQUEST)
+            assert wire.format_field in upstream.bodies[-1]
+            before = len(upstream.seen)
+            with pytest.raises(UpstreamError):
+                await client.complete(long)
+            # The endpoint has shown by now that it takes the format.
+            assert len(upstream.seen) == before + 1
+            await client.aclose()
+
+        asyncio.run(run())
+
+
+@on_every_wire
+def test_an_endpoint_that_rejects_everything_is_left_after_a_few_attempts(wire: Wire) -> None:
+    every_name = f"temperature, max_tokens, max_completion_tokens, {wire.format_field}"
+    with Upstream(rejection(every_name)) as upstream:
+        assert failure(wire.client(upstream)).status == 400
+        assert len(upstream.seen) <= 5
+
+
+@on_every_wire
+def test_other_statuses_do_not_change_the_request(wire: Wire) -> None:
+    with Upstream(answer({"error": {"message": "temperature"}}, status=403)) as upstream:
+        failure(wire.client(upstream))
+        assert len(upstream.seen) == 1
+
+
+def test_the_parameter_that_an_error_names_counts_more_than_its_message() -> None:
+    said = rejection("with response_format set, temperature must be 1", param="response_format")
+    with Upstream(said, answer(OPENAI.ok("done"))) as upstream:
+        ask(OPENAI.client(upstream))
+        assert upstream.bodies[1]["response_format"] == {"type": "json_object"}
+        assert upstream.bodies[1]["temperature"] == 0
+
+
+def _variant(value: int) -> Mapping[str, object]:
+    return {"a": value}
+
+
+def _dialect() -> Dialect:
+    feature = Feature(variants=(lambda _: _variant(1), lambda _: _variant(2)), names=("thing",))
+    return Dialect((feature,))
+
+
+def test_an_exhausted_feature_leads_nowhere() -> None:
+    easier = _dialect().easier(("Thing not supported",), guess=False)
+    assert easier is not None
+    assert easier.fields(REQUEST) == {"a": 2}
+    assert easier.easier(("Thing not supported",), guess=True) is None
+
+
+def test_a_failure_that_is_no_rejection_leads_nowhere() -> None:
+    assert _dialect().easier(timed_out().complaints, guess=True) is None
+
+
+def test_a_slow_success_does_not_undo_what_another_request_has_learnt() -> None:
+    negotiator = Negotiator(_dialect())
+    sent: list[object] = []
+
+    async def run() -> None:
+        learnt = asyncio.Event()
+
+        async def slow(request: ChatRequest, fields: Mapping[str, object]) -> bytes | Failure:
+            await learnt.wait()
+            return b"slow"
+
+        async def picky(request: ChatRequest, fields: Mapping[str, object]) -> bytes | Failure:
+            sent.append(fields["a"])
+            return b"quick" if fields["a"] == 2 else refused(400, None, "no such thing")
+
+        waiting = asyncio.create_task(negotiator.ask(REQUEST, slow))
+        await asyncio.sleep(0)
+        await negotiator.ask(REQUEST, picky)
+        learnt.set()
+        await waiting
+        await negotiator.ask(REQUEST, picky)
+
+    asyncio.run(run())
+    assert sent == [1, 2, 2]

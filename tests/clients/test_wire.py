@@ -1,0 +1,103 @@
+"""What every client sends, and what it makes of a good answer."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from taskshield.clients.wire import sendable
+from taskshield.core.chat import ChatTurn
+from taskshield.core.usage import Usage
+from tests.clients.upstream import Upstream, answer
+from tests.clients.wires import KEY, PROMPT, REQUEST, SCHEMA, Wire, ask, on_every_wire
+
+
+@on_every_wire
+def test_the_request_is_complete_on_the_wire(wire: Wire) -> None:
+    with Upstream(answer(wire.ok("{}"))) as upstream:
+        ask(wire.client(upstream))
+    (seen,) = upstream.seen
+    assert seen.path == wire.path
+    assert seen.headers["authorization"] == f"Bearer {KEY}"
+    assert seen.body["model"] == "some-model"
+    assert seen.body["temperature"] == 0
+    assert seen.body["max_tokens"] == 256
+    assert [turn for turn in seen.body["messages"] if turn["role"] != "system"] == [
+        {"role": "user", "content": PROMPT},
+        {"role": "assistant", "content": "not JSON"},
+        {"role": "user", "content": "again, as JSON"},
+    ]
+    assert str(SCHEMA) in str(seen.body[wire.format_field])
+
+
+@on_every_wire
+def test_text_and_usage_come_from_the_answer(wire: Wire) -> None:
+    with Upstream(answer(wire.ok('{"ok": true}'))) as upstream:
+        (reply,) = ask(wire.client(upstream))
+    assert reply.text == '{"ok": true}'
+    assert reply.finish == "stop"
+    assert reply.usage == Usage(calls=1, prompt_tokens=11, completion_tokens=7)
+
+
+@on_every_wire
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None, "input_tokens": None}])
+def test_missing_usage_counts_as_no_tokens(wire: Wire, usage: object) -> None:
+    with Upstream(answer({**wire.ok("{}"), "usage": usage})) as upstream:
+        (reply,) = ask(wire.client(upstream))
+    assert reply.usage == Usage(calls=1)
+
+
+@on_every_wire
+def test_an_answer_is_read_whatever_content_type_it_claims(wire: Wire) -> None:
+    with Upstream(answer(wire.ok("done"), headers={"Content-Type": "text/plain"})) as upstream:
+        assert ask(wire.client(upstream))[0].text == "done"
+
+
+@on_every_wire
+def test_an_answer_of_five_megabytes_is_read_whole(wire: Wire) -> None:
+    text = "long " * 1_000_000
+    with Upstream(answer(wire.ok(text))) as upstream:
+        assert ask(wire.client(upstream))[0].text == text
+
+
+@on_every_wire
+def test_text_that_has_no_utf8_form_is_sent_all_the_same(wire: Wire) -> None:
+    request = replace(
+        REQUEST, system="s\udfff", turns=(ChatTurn(role="user", text="a\ud800b \U0001f600"),)
+    )
+    with Upstream(answer(wire.ok("done"))) as upstream:
+        assert ask(wire.client(upstream), request)[0].text == "done"
+    assert upstream.bodies[0]["messages"][-1]["content"] == "a\ufffdb \U0001f600"
+
+
+@on_every_wire
+def test_one_client_answers_many_requests_at_once(wire: Wire) -> None:
+    async def run() -> list[str]:
+        client = wire.client(upstream)
+        replies = await asyncio.gather(*(client.complete(REQUEST) for _ in range(8)))
+        await client.aclose()
+        return [reply.text for reply in replies]
+
+    with Upstream(answer(wire.ok("done"))) as upstream:
+        assert asyncio.run(run()) == ["done"] * 8
+
+
+@on_every_wire
+def test_the_name_tells_provider_and_model(wire: Wire) -> None:
+    client = wire.make(model="some-model", api_key="k")
+    assert client.name == f"{wire.provider}:some-model"
+    asyncio.run(client.aclose())
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ("", ""),
+        ("plain é \U0001f600", "plain é \U0001f600"),
+        ("\ud800", "\ufffd"),
+        ("\udc00x\ud800", "\ufffdx\ufffd"),
+        ("\ud83d\ude00", "\U0001f600"),
+    ],
+)
+def test_only_lone_surrogates_are_replaced(text: str, sent: str) -> None:
+    assert sendable(text) == sent

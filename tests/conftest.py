@@ -1,0 +1,32 @@
+"""House rules for all tests: no network but loopback, no settings from outside."""
+
+import os
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from taskshield.settings import PREFIX
+
+_LOCAL = ("127.0.0.1", "::1", "localhost")
+
+
+@pytest.fixture(autouse=True)
+def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        if isinstance(address, tuple) and address[0] not in _LOCAL:
+            raise OSError(f"tests may not connect to {address[0]}")
+        connect(self, address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+
+    for name in list(os.environ):
+        if name.startswith(PREFIX) or name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+            monkeypatch.delenv(name)
+    yield
