@@ -61,6 +61,11 @@ class Session:
         """Feedback rounds left in this turn; at 0 a misaligned call is blocked for good."""
         return self._session.rounds_left
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether the rounds of this turn are spent."""
+        return self._session.exhausted
+
     def user(self, text: str) -> Decision:
         """Take in what the user says: the task set grows."""
         return self._portal.call(self._session.user(text))

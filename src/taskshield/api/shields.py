@@ -192,4 +192,3 @@ class Shield:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-

@@ -1,5 +1,7 @@
 """From a case to its decision. Pure: the same case gives the same decision, now and in a replay."""
 
+from typing import assert_never
+
 from taskshield.core.decisions import LET_THROUGH, Action, CallVerdict, Case, Decision, Finding
 from taskshield.core.levels import Level
 from taskshield.engine import feedback
@@ -17,6 +19,8 @@ def decide(case: Case) -> Decision:
             return _on_step(case, findings)
         case Level.TOOL:
             return _on_output(case, findings)
+        case _ as unreachable:
+            assert_never(unreachable)
 
 
 def _on_step(case: Case, findings: tuple[Finding, ...]) -> Decision:
@@ -67,6 +71,8 @@ def _on_output(case: Case, findings: tuple[Finding, ...]) -> Decision:
         case "redact":
             rest = feedback.redacted(text, misaligned)
             return _let_through(case, findings, "redact", feedback.annotated(rest, note), note)
+        case _ as unreachable:
+            assert_never(unreachable)
 
 
 def _on_unchecked_output(case: Case) -> Decision:
@@ -80,6 +86,8 @@ def _on_unchecked_output(case: Case) -> Decision:
             )
         case "withhold":
             return _let_through(case, (), "withhold", feedback.withheld(case))
+        case _ as unreachable:
+            assert_never(unreachable)
 
 
 def _let_through(

@@ -65,6 +65,7 @@ _NOUN_TIERS: Mapping[Tier, frozenset[str]] = {
     ),
     Tier.EXTERNAL: frozenset("email mail sms tweet webhook".split()),
 }
+_VERBS = _READ_VERBS.union(*_VERB_TIERS.values())
 _ADDRESS_PARAMETERS = frozenset("url uri urls uris link href endpoint webhook domain".split())
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -118,11 +119,8 @@ def _described(description: str) -> Tier | None:
 
 def _stem(word: str) -> str:
     """Third person to base form, for words the lists know: returns, fetches, queries."""
-    known = _READ_VERBS.union(*_VERB_TIERS.values())
-    if word in known:
-        return word
-    candidates = (word.removesuffix("s"), word.removesuffix("es"), f"{word.removesuffix('ies')}y")
-    return next((base for base in candidates if base in known), word)
+    bases = (word, word.removesuffix("s"), word.removesuffix("es"), f"{word.removesuffix('ies')}y")
+    return next((base for base in bases if base in _VERBS), word)
 
 
 def _takes_address(schema: Mapping[str, object]) -> bool:

@@ -4,20 +4,26 @@ import asyncio
 import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, wraps
 from inspect import iscoroutinefunction
-from typing import Any
+from typing import Any, assert_never
 
 from taskshield.core.decisions import Case, Decision, Outage
-from taskshield.core.errors import ConversationError, JudgeError, JudgeOutputInvalid
+from taskshield.core.errors import (
+    ConversationError,
+    JudgeError,
+    JudgeOutputInvalid,
+    JudgeUnavailable,
+)
 from taskshield.core.instructions import Span, TaskSet
 from taskshield.core.judge import Judge
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.policy import Policy
-from taskshield.core.readings import Assessed, TaskDraft, Trace
+from taskshield.core.readings import Assessed, TaskDraft, TasksReading, Trace
 from taskshield.core.tools import ToolSpec
 from taskshield.core.usage import NO_USAGE, Usage
 from taskshield.engine.decide import decide
@@ -25,7 +31,9 @@ from taskshield.engine.guarded import arguments_of, as_json, guarded_call, spec_
 from taskshield.engine.state import (
     SessionState,
     after,
+    answered_call,
     new_tasks,
+    tiers,
     view,
     with_approval,
     with_objectives,
@@ -75,6 +83,11 @@ class EngineSession:
         """Feedback rounds left in this turn; at 0 a misaligned call is blocked for good."""
         return max(0, self._policy.rounds - self._state.rounds_used)
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether the rounds of this turn are spent."""
+        return self.rounds_left == 0
+
     async def user(self, text: str) -> Decision:
         """Take in what the user says: the task set grows."""
         return await self.add(text_message(Level.USER, text))
@@ -119,9 +132,8 @@ class EngineSession:
         if len({call.id for call in message.tool_calls}) < len(message.tool_calls):
             raise ConversationError("two tool calls of one message share an id")
         async with self._goals:
-            index = self._state.messages
-            self._state = replace(self._state, messages=index + 1)
-            case = replace(self._case(message), index=index)
+            case = self._case(message)
+            self._state = replace(self._state, messages=case.index + 1)
             if _nothing_to_check(message):
                 return self._conclude(case, started)
             if message.level is Level.USER:
@@ -139,8 +151,9 @@ class EngineSession:
         if message.tool_calls and not len(case.tasks):
             return self._conclude(_without_task(case), started)
         try:
-            reading = await self._judge.assess(message, shown)
-            check_reading(reading, message, shown)
+            with _failing_as_outage():
+                reading = await self._judge.assess(message, shown)
+                check_reading(reading, message, shown)
         except JudgeError as error:
             return self._conclude(_failed(case, error), started)
         assessed = replace(
@@ -186,7 +199,6 @@ class EngineSession:
 
     def _case(self, message: Message) -> Case:
         state = self._state
-        shown = view(state, message, self._policy)
         return Case(
             id=uuid.uuid4().hex,
             message=message,
@@ -196,15 +208,14 @@ class EngineSession:
             tasks=state.tasks,
             objectives=state.objectives,
             trace=Trace(judge=self._judge.name),
-            tiers=shown.tiers,
-            answered=shown.answered,
+            tiers=tiers(state, message, self._policy),
+            answered=answered_call(state, message),
         )
 
     async def _read_tasks(self, case: Case) -> Case:
         message = case.message
         try:
-            reading = await self._judge.tasks(message, view(self._state, message, self._policy))
-            _check_drafts(reading.drafts)
+            reading = await self._instructions(message)
         except JudgeError as error:
             # The user's own words, uncut, are a sound task; without any, all else is blocked.
             whole = TaskDraft(text=message.text, span=Span(start=0, end=len(message.text)))
@@ -212,15 +223,21 @@ class EngineSession:
         tasks = new_tasks(self._state, reading.drafts, case.index)
         return replace(case, check="executed", tasks=tasks, trace=reading.trace)
 
+    async def _instructions(self, message: Message) -> TasksReading:
+        """Have a message of the user or the system read."""
+        with _failing_as_outage():
+            reading = await self._judge.tasks(message, view(self._state, message, self._policy))
+            if not all(draft.text.strip() for draft in reading.drafts):
+                raise JudgeOutputInvalid("the judge read an empty instruction")
+            return reading
+
     async def _read_objectives(self) -> Usage:
         """Read the system message once, before the first check that needs it."""
         state = self._state
         mode = self._policy.objectives
         if state.objectives_known or mode == "off" or not state.system.strip():
             return NO_USAGE
-        message = text_message(Level.SYSTEM, state.system)
-        reading = await self._judge.tasks(message, view(state, message, self._policy))
-        _check_drafts(reading.drafts)
+        reading = await self._instructions(text_message(Level.SYSTEM, state.system))
         drafts = reading.drafts
         if mode == "on" and not drafts:
             drafts = (TaskDraft(text=state.system),)
@@ -254,6 +271,8 @@ def _nothing_to_check(message: Message) -> bool:
             return not text  # "2" may choose an option
         case Level.ASSISTANT | Level.TOOL:
             return not message.tool_calls and _NO_WORDS.fullmatch(text) is not None
+        case _ as unreachable:
+            assert_never(unreachable)
 
 
 def _failed(case: Case, error: JudgeError) -> Case:
@@ -274,6 +293,12 @@ def _without_task(case: Case) -> Case:
     return replace(case, check="executed", objectives=(), assessed=calls)
 
 
-def _check_drafts(drafts: tuple[TaskDraft, ...]) -> None:
-    if not all(draft.text.strip() for draft in drafts):
-        raise JudgeOutputInvalid("the judge read an empty instruction")
+@contextmanager
+def _failing_as_outage() -> Iterator[None]:
+    """A judge may be anyone's plugin: one that breaks has given no verdict, like one that fails."""
+    try:
+        yield
+    except JudgeError:
+        raise
+    except Exception as error:
+        raise JudgeUnavailable(f"the judge broke: {type(error).__name__}") from error

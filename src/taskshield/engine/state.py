@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import assert_never
 
 from taskshield.core.decisions import LET_THROUGH, Decision
 from taskshield.core.instructions import (
@@ -179,6 +180,8 @@ def after(state: SessionState, decision: Decision) -> SessionState:
             )
         case Level.TOOL:
             return _after_output(state, decision)
+        case _ as unreachable:
+            assert_never(unreachable)
 
 
 def _opened(open_calls: Mapping[str, OpenCall], decision: Decision) -> Mapping[str, OpenCall]:
@@ -227,6 +230,8 @@ def counted(counters: Counters, decision: Decision) -> Counters:
             return replace(counters, skipped=counters.skipped + 1)
         case "failed":
             return replace(counters, failed=counters.failed + 1)
+        case _ as unreachable:
+            assert_never(unreachable)
 
 
 def _read(draft: TaskDraft, level: Level, index: int) -> Instruction:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, assert_never
 
 from pydantic import BaseModel
 
@@ -96,3 +96,5 @@ def _usable(reply: ChatReply, kind: type[Answer], fence: Fence) -> Answer:
             raise AnswerError("the answer was cut off; give shorter reasons")
         case "stop" | "other":
             return parse(reply.text, kind, fence)
+        case _ as unreachable:
+            assert_never(unreachable)

@@ -1,6 +1,7 @@
 """The LLM judge: extraction and scoring of a whole message in one call."""
 
 from dataclasses import replace
+from typing import assert_never
 
 from taskshield.core.chat import ChatClient
 from taskshield.core.judge import SessionView
@@ -66,6 +67,8 @@ class LLMJudge:
             case "per_instruction":
                 items = await _one_by_one(asker, view, text=text, calls=calls)
                 name = prompt("tool_calls", "scoring").name
+            case _ as unreachable:
+                assert_never(unreachable)
         return Reading(items=items, trace=self._trace(name, asker))
 
     def _asker(self) -> Asker:

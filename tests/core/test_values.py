@@ -1,0 +1,92 @@
+"""The core values: order of levels, tool calls as models write them, parts, tasks."""
+
+import pytest
+
+from taskshield.core.errors import PrivilegeError
+from taskshield.core.instructions import Instruction, Objective, Origin, Task, TaskSet
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, Opaque, Text, ToolCall, digest, text_message
+from taskshield.core.tools import Tier
+from taskshield.core.usage import Usage, estimate_tokens
+
+
+def instruction(level: Level) -> Instruction:
+    return Instruction(text="do it", level=level, origin=Origin(message=0))
+
+
+def test_levels_are_ordered_system_user_assistant_tool() -> None:
+    assert sorted(Level) == [Level.TOOL, Level.ASSISTANT, Level.USER, Level.SYSTEM]
+    assert Level.SYSTEM > Level.USER >= Level.USER
+    assert Level.TOOL < Level.ASSISTANT <= Level.ASSISTANT
+
+
+def test_only_reads_have_no_side_effects() -> None:
+    assert [tier for tier in Tier if not tier.side_effects] == [Tier.READ]
+
+
+def test_text_of_a_message_joins_its_readable_parts() -> None:
+    parts = (Text(text="one"), Opaque(kind="image"), Text(text="two"))
+    message = Message(level=Level.USER, parts=parts)
+    assert message.text == "one\ntwo"
+    assert message.unreadable == ("image",)
+
+
+def test_an_empty_text_gives_a_message_without_parts() -> None:
+    assert text_message(Level.TOOL, "") == Message(level=Level.TOOL)
+
+
+@pytest.mark.parametrize("arguments", ["", "{", "[1]", "null", '"x"', "{'a': 1}", "[" * 100_000])
+def test_arguments_that_are_not_an_object_are_kept_and_not_parsed(arguments: str) -> None:
+    call = ToolCall(id="c", name="f", arguments=arguments)
+    assert call.parsed() is None
+    assert call.arguments == arguments
+    assert call.fingerprint() == ToolCall(id="d", name="f", arguments=arguments).fingerprint()
+
+
+def test_fingerprint_ignores_layout_and_order_but_not_values_or_name() -> None:
+    one = ToolCall(id="1", name="f", arguments='{"a": 1, "b": [2]}')
+    same = ToolCall(id="2", name="f", arguments='{"b":[2],"a":1}')
+    assert one.fingerprint() == same.fingerprint()
+    for other in (
+        ToolCall(id="1", name="g", arguments=one.arguments),
+        ToolCall(id="1", name="f", arguments='{"a": 2, "b": [2]}'),
+    ):
+        assert one.fingerprint() != other.fingerprint()
+
+
+def test_digest_keeps_texts_apart_and_takes_any_string() -> None:
+    assert digest("ab", "c") != digest("a", "bc")
+    assert digest("\ud800") != digest("\ud801")
+
+
+@pytest.mark.parametrize("level", [Level.TOOL, Level.ASSISTANT, Level.SYSTEM])
+def test_only_a_user_instruction_can_be_a_task(level: Level) -> None:
+    with pytest.raises(PrivilegeError):
+        Task(id="t1", instruction=instruction(level))
+
+
+@pytest.mark.parametrize("level", [Level.TOOL, Level.ASSISTANT, Level.USER])
+def test_only_a_system_instruction_can_be_an_objective(level: Level) -> None:
+    with pytest.raises(PrivilegeError):
+        Objective(id="o1", instruction=instruction(level))
+
+
+def test_a_task_set_grows_at_its_end() -> None:
+    first = Task(id="t1", instruction=instruction(Level.USER))
+    second = Task(id="t2", instruction=instruction(Level.USER))
+    grown = TaskSet().grown([first]).grown([second])
+    assert list(grown) == [first, second]
+    assert len(grown) == 2
+    assert first.text == "do it"
+    assert Objective(id="o1", instruction=instruction(Level.SYSTEM)).text == "do it"
+
+
+def test_usage_adds_up() -> None:
+    one = Usage(calls=1, prompt_tokens=10, completion_tokens=2)
+    assert (one + one) == Usage(calls=2, prompt_tokens=20, completion_tokens=4)
+    assert (one + one).tokens == 24
+
+
+def test_token_estimate_is_a_quarter_of_the_bytes_rounded_up() -> None:
+    assert [estimate_tokens(text) for text in ("", "a", "abcd", "abcde", "日本")] == [0, 1, 1, 2, 2]
+    assert estimate_tokens("\ud800") == 1

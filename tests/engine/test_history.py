@@ -1,0 +1,97 @@
+"""What a judge is shown of the past."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taskshield.core.judge import Turn
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, Text, ToolCall, text_message
+from taskshield.core.usage import estimate_tokens
+from taskshield.engine.history import remember
+
+
+def told(*messages: Message, budget: int) -> tuple[Turn, ...]:
+    turns: tuple[Turn, ...] = ()
+    for message in messages:
+        turns = remember(turns, Turn(message=message), budget)
+    return turns
+
+
+def user(text: str) -> Message:
+    return text_message(Level.USER, text)
+
+
+def call(id: str, arguments: str = "{}") -> Message:
+    calls = (ToolCall(id=id, name="f", arguments=arguments),)
+    return Message(level=Level.ASSISTANT, tool_calls=calls)
+
+
+def output(id: str, text: str) -> Message:
+    return Message(level=Level.TOOL, parts=(Text(text=text),), answers=id)
+
+
+def test_recent_turns_are_kept_up_to_the_budget() -> None:
+    said = [text_message(Level.ASSISTANT, f"{number:04}" * 10) for number in range(20)]
+    kept = [turn.message for turn in told(*said, budget=50)]
+    assert kept == said[-5:]
+
+
+def test_the_users_messages_are_never_cut_or_dropped() -> None:
+    first, second = user("please " * 500), user("and " * 500)
+    noise = [text_message(Level.ASSISTANT, "x" * 100) for _ in range(50)]
+    kept = [turn.message for turn in told(first, *noise, second, *noise, budget=100)]
+    assert [message for message in kept if message.level is Level.USER] == [first, second]
+    assert kept[0] == first
+
+
+def test_a_call_is_never_separated_from_its_outputs() -> None:
+    both = Message(
+        level=Level.ASSISTANT,
+        tool_calls=tuple(ToolCall(id=id, name="f", arguments="{}") for id in ("a", "b")),
+    )
+    later = [text_message(Level.ASSISTANT, "y" * 40) for _ in range(3)]
+    conversation = (both, output("a", "1" * 40), *later, output("b", "2" * 40))
+    assert [turn.message for turn in told(*conversation, budget=54)] == list(conversation)
+    dropped = [turn.message for turn in told(*conversation, budget=45)]
+    assert dropped == later
+
+
+def test_one_long_output_is_shortened_in_the_middle() -> None:
+    (_, turn) = told(call("a"), output("a", "head" + "x" * 9_000 + "tail"), budget=400)
+    text = turn.message.text
+    assert text.startswith("head") and text.endswith("tail")
+    assert "[... 8608 characters left out ...]" in text
+
+
+def test_long_arguments_are_shortened_too() -> None:
+    (turn,) = told(call("a", "[" + "1" * 9_000), budget=400)
+    assert len(turn.message.tool_calls[0].arguments) < 500
+
+
+def test_output_of_an_unknown_call_stands_alone() -> None:
+    lonely = output("nobody", "text")
+    assert [turn.message for turn in told(lonely, budget=10)] == [lonely]
+
+
+MESSAGES = st.one_of(
+    st.text(max_size=80).map(user),
+    st.text(max_size=300).map(lambda text: text_message(Level.ASSISTANT, text)),
+    st.sampled_from("abc").map(call),
+    st.tuples(st.sampled_from("abcd"), st.text(max_size=300)).map(lambda pair: output(*pair)),
+)
+
+
+@given(st.lists(MESSAGES, max_size=40), st.integers(min_value=1, max_value=120))
+def test_history_is_bounded_ordered_and_keeps_calls_with_outputs(
+    messages: list[Message], budget: int
+) -> None:
+    kept = [turn.message for turn in told(*messages, budget=budget)]
+    others = [message for message in kept if message.level is not Level.USER]
+    size = sum(
+        estimate_tokens(each.text + "".join(c.name + c.arguments for c in each.tool_calls))
+        for each in others
+    )
+    assert size <= budget
+    assert [m for m in kept if m.level is Level.USER] == [
+        m for m in messages if m.level is Level.USER
+    ]

@@ -1,0 +1,100 @@
+"""Risk tiers are inferred from names, descriptions, parameters and annotations."""
+
+import pytest
+
+from taskshield.core.policy import Policy
+from taskshield.core.tools import Tier, ToolAnnotations, ToolSpec
+from taskshield.engine.risk import infer, tier_of
+
+
+@pytest.mark.parametrize(
+    ("name", "tier"),
+    [
+        ("get_weather", Tier.READ),
+        ("listUsers", Tier.READ),
+        ("search-files", Tier.READ),
+        ("calendar.find_events", Tier.READ),
+        ("get_payment_history", Tier.READ),
+        ("HTTPStatusCheck", Tier.READ),
+        ("create_note", Tier.WRITE),
+        ("rename_folder", Tier.WRITE),
+        ("book_room", Tier.WRITE),
+        ("send_message", Tier.EXTERNAL),
+        ("postTweet", Tier.EXTERNAL),
+        ("upload_file", Tier.EXTERNAL),
+        ("create_email", Tier.EXTERNAL),
+        ("delete_event", Tier.DESTRUCTIVE),
+        ("clear_calendar", Tier.DESTRUCTIVE),
+        ("execute_sql", Tier.DESTRUCTIVE),
+        ("pay_bill", Tier.FINANCIAL),
+        ("send_money", Tier.FINANCIAL),
+        ("create_invoice", Tier.FINANCIAL),
+        ("share_document", Tier.ACCESS),
+        ("invite_guest", Tier.ACCESS),
+        ("change_password", Tier.ACCESS),
+        ("add_user_to_group", Tier.ACCESS),
+        ("frobnicate", Tier.WRITE),
+        ("", Tier.WRITE),
+    ],
+)
+def test_the_name_of_a_declared_tool_tells_its_tier(name: str, tier: Tier) -> None:
+    assert infer(ToolSpec(name=name)) is tier
+
+
+@pytest.mark.parametrize(
+    ("description", "tier"),
+    [
+        ("Returns the balance of an account.", Tier.READ),
+        ("Queries the ledger.", Tier.READ),
+        ("Get the balance", Tier.READ),
+        ("Fetches the page. Then sends nothing.", Tier.READ),
+        ("This tool sends a parcel", Tier.EXTERNAL),
+        ("Wipes the disk.", Tier.DESTRUCTIVE),
+        ("A thing for the ledger.", Tier.WRITE),
+        ("", Tier.WRITE),
+    ],
+)
+def test_where_the_name_has_no_verb_the_description_speaks(description: str, tier: Tier) -> None:
+    assert infer(ToolSpec(name="ledger", description=description)) is tier
+
+
+@pytest.mark.parametrize(
+    ("name", "annotations", "tier"),
+    [
+        ("frobnicate", ToolAnnotations(read_only=True), Tier.READ),
+        ("get_page", ToolAnnotations(read_only=False), Tier.WRITE),
+        ("get_page", ToolAnnotations(open_world=True), Tier.EXTERNAL),
+        ("update_row", ToolAnnotations(destructive=True), Tier.DESTRUCTIVE),
+        ("get_page", ToolAnnotations(read_only=True, destructive=True), Tier.READ),
+        ("create_note", ToolAnnotations(read_only=True), Tier.READ),
+    ],
+)
+def test_annotations_are_heard(name: str, annotations: ToolAnnotations, tier: Tier) -> None:
+    assert infer(ToolSpec(name=name, annotations=annotations)) is tier
+
+
+@pytest.mark.parametrize("name", ["send_money", "delete_all", "share_file", "send_mail"])
+def test_an_annotation_cannot_talk_a_dangerous_name_down(name: str) -> None:
+    honest = infer(ToolSpec(name=name))
+    lying = infer(ToolSpec(name=name, annotations=ToolAnnotations(read_only=True)))
+    assert lying is honest
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"type": "object", "properties": {"url": {}}}, {"pageUrl": "string"}]
+)
+def test_a_reader_that_takes_an_address_reaches_outside(parameters: dict[str, object]) -> None:
+    assert infer(ToolSpec(name="get_page", parameters=parameters)) is Tier.EXTERNAL
+
+
+def test_an_undeclared_tool_always_has_side_effects() -> None:
+    assert tier_of("get_weather", {}, Policy()) is Tier.WRITE
+    assert tier_of("send_money", {}, Policy()) is Tier.FINANCIAL
+
+
+def test_a_declared_tool_is_inferred_and_settings_override_everything() -> None:
+    tools = {"get_weather": ToolSpec(name="get_weather")}
+    assert tier_of("get_weather", tools, Policy()) is Tier.READ
+    strict = Policy(tiers={"get_weather": Tier.ACCESS, "other": Tier.READ})
+    assert tier_of("get_weather", tools, strict) is Tier.ACCESS
+    assert tier_of("other", tools, strict) is Tier.READ

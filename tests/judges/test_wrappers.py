@@ -1,0 +1,113 @@
+"""Cache, timeout and budget: judges around judges."""
+
+import asyncio
+
+import pytest
+
+from taskshield.core.errors import JudgeBudgetExceeded, JudgeTimeout, JudgeUnavailable
+from taskshield.core.judge import Judge, SessionView
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, text_message
+from taskshield.core.readings import Reading
+from taskshield.core.usage import NO_USAGE, Usage
+from taskshield.judges.budget import BudgetJudge
+from taskshield.judges.cache import CachedJudge
+from taskshield.judges.timeout import TimedJudge
+from tests.judging import TableJudge
+
+USER = text_message(Level.USER, "go")
+STEP = text_message(Level.ASSISTANT, "going")
+VIEW = SessionView()
+
+
+def ask(judge: Judge, *messages: Message, view: SessionView = VIEW) -> list[Reading]:
+    async def asked() -> list[Reading]:
+        return [await judge.assess(message, view) for message in messages]
+
+    return asyncio.run(asked())
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda judge: CachedJudge(judge, entries=1),
+        lambda judge: TimedJudge(judge, seconds=60),
+        lambda judge: BudgetJudge(judge),
+    ],
+)
+def test_a_wrapper_is_a_judge_like_the_one_inside(wrap) -> None:  # type: ignore[no-untyped-def]
+    inner = TableJudge()
+    wrapper: Judge = wrap(inner)
+    assert wrapper.name == "table"
+
+    async def use() -> None:
+        assert await wrapper.tasks(USER, VIEW) == await inner.tasks(USER, VIEW)
+        assert await wrapper.assess(STEP, VIEW) == await inner.assess(STEP, VIEW)
+        await wrapper.aclose()
+
+    asyncio.run(use())
+    assert inner.closed
+
+
+def test_the_cache_answers_the_same_question_once() -> None:
+    inner = TableJudge()
+    first, second = ask(CachedJudge(inner, entries=8), STEP, STEP)
+    assert len(inner.seen) == 1
+    assert second.items == first.items
+    assert (first.trace.cached, second.trace.cached) == (False, True)
+    assert first.trace.usage.calls == 1 and second.trace.usage == NO_USAGE
+
+
+def test_the_cache_tells_different_views_and_messages_apart() -> None:
+    inner = TableJudge()
+    judge = CachedJudge(inner, entries=8)
+    ask(judge, STEP, text_message(Level.TOOL, "going"), text_message(Level.ASSISTANT, "gone"))
+    ask(judge, STEP, view=SessionView(answered=None, tiers={}, tools={"x": None}))  # type: ignore[dict-item]
+    assert len(inner.seen) == 4
+
+
+def test_the_cache_forgets_the_least_recently_used() -> None:
+    inner = TableJudge()
+    judge = CachedJudge(inner, entries=2)
+    one, two, three = (text_message(Level.ASSISTANT, word) for word in ("one", "two", "three"))
+    ask(judge, one, two, one, three, one)
+    assert len(inner.seen) == 3
+    ask(judge, two)
+    assert len(inner.seen) == 4
+
+
+def test_the_cache_does_not_remember_failures() -> None:
+    inner = TableJudge(error=JudgeUnavailable("down"))
+    judge = CachedJudge(inner, entries=2)
+    with pytest.raises(JudgeUnavailable):
+        ask(judge, STEP)
+    inner.error = None
+    assert len(ask(judge, STEP)) == 1
+
+
+def test_a_judge_that_takes_too_long_is_an_outage() -> None:
+    class Slow(TableJudge):
+        async def assess(self, message: Message, view: SessionView) -> Reading:
+            await asyncio.sleep(60)
+            raise AssertionError
+
+    with pytest.raises(JudgeTimeout, match="within 0.01 s") as caught:
+        ask(TimedJudge(Slow(), seconds=0.01), STEP)
+    assert caught.value.usage.calls == 1
+
+
+def test_the_budget_of_calls_is_an_outage_once_used_up() -> None:
+    judge = BudgetJudge(TableJudge(), calls=2)
+    ask(judge, STEP, STEP)
+    with pytest.raises(JudgeBudgetExceeded, match="2 model calls"):
+        ask(judge, STEP)
+    assert judge.spent == Usage(calls=2, prompt_tokens=20, completion_tokens=10)
+
+
+def test_the_budget_of_tokens_counts_failed_checks_too() -> None:
+    failing = TableJudge(error=JudgeUnavailable("down", usage=Usage(prompt_tokens=100)))
+    judge = BudgetJudge(failing, tokens=100)
+    with pytest.raises(JudgeUnavailable):
+        ask(judge, STEP)
+    with pytest.raises(JudgeBudgetExceeded, match="100 tokens"):
+        asyncio.run(judge.tasks(USER, VIEW))
