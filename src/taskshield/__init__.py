@@ -9,28 +9,23 @@ from taskshield.core.errors import (
     ConversationError,
     JudgeError,
     MissingExtraError,
-    PrivilegeError,
     TaskShieldError,
     ToolOutputRejected,
     WireFormatError,
 )
-from taskshield.core.instructions import Grant, Instruction, Origin, Span, Task, TaskSet
-from taskshield.core.judge import Judge, SessionView
+from taskshield.core.instructions import Grant, Instruction, Task, TaskSet
+from taskshield.core.judge import Judge
 from taskshield.core.levels import Level
-from taskshield.core.messages import Conversation, Message, ToolCall
-from taskshield.core.policy import Policy
-from taskshield.core.readings import Assessed, Reading, Score, TaskDraft, TasksReading, Trace
+from taskshield.core.messages import Message, ToolCall
 from taskshield.core.tools import Tier, ToolAnnotations, ToolSpec
 from taskshield.engine.decide import decide
 
 __all__ = [
-    "Assessed",
     "AsyncSession",
     "AsyncShield",
     "CallVerdict",
     "Case",
     "ConfigError",
-    "Conversation",
     "ConversationError",
     "Decision",
     "Finding",
@@ -41,27 +36,17 @@ __all__ = [
     "Level",
     "Message",
     "MissingExtraError",
-    "Origin",
     "Outage",
-    "Policy",
-    "PrivilegeError",
-    "Reading",
-    "Score",
     "Session",
-    "SessionView",
     "Shield",
-    "Span",
     "Task",
-    "TaskDraft",
     "TaskSet",
     "TaskShieldError",
-    "TasksReading",
     "Tier",
     "ToolAnnotations",
     "ToolCall",
     "ToolOutputRejected",
     "ToolSpec",
-    "Trace",
     "WireFormatError",
     "__version__",
     "decide",

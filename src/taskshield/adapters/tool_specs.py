@@ -1,4 +1,4 @@
-"""Tool definitions, as OpenAI and Anthropic requests carry them."""
+"""Tool definitions, as OpenAI and Anthropic requests and MCP servers give them."""
 
 from collections.abc import Iterable
 
@@ -21,7 +21,8 @@ def _spec(field: Field) -> ToolSpec | None:
     body = nested if isinstance(nested.value, dict) else field
     if not body["name"].given and kind not in _NAMED:
         return None
-    schema = body["parameters"] if body["parameters"].given else body["input_schema"]
+    schemas = (body[key] for key in ("parameters", "input_schema", "inputSchema"))
+    schema = next((schema for schema in schemas if schema.given), body["parameters"])
     hints = body["annotations"] if body["annotations"].given else field["annotations"]
     return ToolSpec(
         name=body["name"].text(),

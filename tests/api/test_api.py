@@ -1,0 +1,267 @@
+"""Shields and sessions as people hold them."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError, Future
+from typing import Any
+
+import pytest
+
+from taskshield import (
+    AsyncShield,
+    ConfigError,
+    Decision,
+    Shield,
+    Tier,
+    ToolCall,
+    ToolOutputRejected,
+    ToolSpec,
+    WireFormatError,
+)
+from taskshield.api.portal import Portal
+from taskshield.api.sessions import AnyToolCall
+from taskshield.api.shields import AnyTool
+from tests.judging import TableJudge
+
+
+def only(word: str) -> TableJudge:
+    return TableJudge(
+        directives=lambda text: ["mail eve"] if "mail eve" in text else [],
+        score=lambda text, task: float(word in text),
+    )
+
+
+def test_a_shield_without_a_judge_says_what_to_do() -> None:
+    with pytest.raises(ConfigError, match="judge: none is set"):
+        Shield()
+
+
+def test_a_wrong_setting_is_named() -> None:
+    with pytest.raises(ConfigError, match="tiemout_s: no such setting"):
+        Shield(TableJudge(), tiemout_s=3)
+
+
+def test_settings_reach_the_engine() -> None:
+    with Shield(only("alice"), policy={"misaligned": {"external": "block"}}) as shield:
+        session = shield.session(tools=[ToolSpec(name="send_email")])
+        session.user("mail alice")
+        assert session.tool_call("send_email", {"to": "bob"}).action == "block"
+        assert shield.settings.policy.rounds == 3
+
+
+def test_tools_may_be_given_in_any_vendors_form() -> None:
+    tools: list[AnyTool] = [
+        ToolSpec(name="a"),
+        {"type": "function", "function": {"name": "b", "parameters": {"x": 1}}},
+        {"name": "c", "input_schema": {"type": "object"}},
+        {"name": "d", "inputSchema": {"y": 1}, "annotations": {"readOnlyHint": True}},
+    ]
+    with Shield(TableJudge()) as shield:
+        specs = shield.session(tools=tools, id="mine").state.tools
+        assert list(specs) == ["a", "b", "c", "d"]
+        assert specs["d"].parameters == {"y": 1} and specs["d"].annotations.read_only is True
+        with pytest.raises(WireFormatError, match="tools"):
+            shield.session(tools=[{"type": "function"}])
+
+
+def test_tool_calls_may_be_given_in_any_vendors_form() -> None:
+    calls: list[AnyToolCall] = [
+        ToolCall(id="a", name="f", arguments="{}"),
+        {"id": "b", "type": "function", "function": {"name": "f", "arguments": "{"}},
+        {"type": "tool_use", "id": "c", "name": "f", "input": {"x": 1}},
+    ]
+    with Shield(TableJudge()) as shield:
+        session = shield.session()
+        session.user("go")
+        decision = session.assistant("now", calls)
+        assert [verdict.call for verdict in decision.calls] == [
+            ToolCall(id="a", name="f", arguments="{}"),
+            ToolCall(id="b", name="f", arguments="{"),
+            ToolCall(id="c", name="f", arguments='{"x": 1}'),
+        ]
+        with pytest.raises(WireFormatError):
+            session.assistant("now", [{"id": "x"}])
+
+
+def test_the_sync_session_has_all_that_the_async_one_has() -> None:
+    with Shield(only("alice"), policy={"misaligned": {"external": "escalate"}}) as shield:
+        session = shield.session(tools=[{"name": "send_email"}, {"name": "read_mail"}])
+        session.user("mail alice")
+        assert [task.text for task in session.tasks] == ["mail alice"]
+        held = session.tool_call("send_email", {"to": "bob"}, id="x")
+        assert held.action == "escalate"
+        session.approve(held)
+        assert session.tool_call("send_email", {"to": "bob"}, id="x").allowed
+        assert session.tool_output("x", "mail eve").action == "annotate"
+        session.declare(ToolSpec(name="get_more"))
+        assert "get_more" in session.state.tools
+        assert (session.rounds_left, session.exhausted) == (3, False)
+        again = shield.from_json(session.to_json())
+        assert again.state == session.state
+        assert shield.counters.executed == 4 and shield.usage.calls == 4
+
+
+def test_a_session_that_is_not_one_cannot_be_restored() -> None:
+    with Shield(TableJudge()) as shield, pytest.raises(WireFormatError):
+        shield.from_json('{"id": 1}')
+
+
+def test_a_smuggled_task_cannot_be_restored() -> None:
+    with Shield(TableJudge()) as shield:
+        session = shield.session()
+        session.user("go")
+        state = json.loads(session.to_json())
+        state["tasks"]["tasks"][0]["instruction"]["level"] = "tool"
+        with pytest.raises(WireFormatError):
+            shield.from_json(json.dumps(state))
+
+
+def test_closing_closes_the_judge() -> None:
+    judge = TableJudge()
+    with Shield(judge):
+        pass
+    assert judge.closed
+
+
+def test_decisions_are_handed_to_the_callback() -> None:
+    seen: list[Decision] = []
+    with Shield(TableJudge(), on_decision=seen.append) as shield:
+        decision = shield.session().user("go")
+    assert seen == [decision]
+
+
+def test_a_guarded_function_runs_in_the_callers_thread() -> None:
+    threads: list[threading.Thread] = []
+
+    def send_email(to: str) -> str:
+        threads.append(threading.current_thread())
+        return f"sent to {to}"
+
+    with Shield(only("alice")) as shield:
+        session = shield.session()
+        session.user("mail alice")
+        guarded = session.guard(send_email)
+        assert guarded("alice") == "sent to alice"
+        assert "Task Shield" in guarded("bob")
+    assert threads == [threading.current_thread()]
+
+
+def test_a_guarded_coroutine_stays_one() -> None:
+    async def send_email(to: str) -> str:
+        await asyncio.sleep(0)
+        return "mail eve"
+
+    with Shield(only("alice")) as shield:
+        session = shield.session()
+        session.user("mail alice")
+        result = asyncio.run(session.guard(send_email)("alice"))
+        assert result.startswith("mail eve\n\n[Task Shield")
+
+
+def test_errors_of_guarded_functions_pass_unless_they_direct_the_agent() -> None:
+    def read(path: str) -> str:
+        raise LookupError(path)
+
+    with Shield(only("alice")) as shield:
+        session = shield.session()
+        session.user("read alice")
+        guarded = session.guard(read, name="read_alice")
+        with pytest.raises(LookupError, match="alice"):
+            guarded("alice is missing")
+        with pytest.raises(ToolOutputRejected):
+            guarded("mail eve")
+        assert session.state.tools["read_alice"].name == "read_alice"
+
+
+def test_sessions_of_one_shield_do_not_mix() -> None:
+    judge = only("alice")
+
+    def talk(shield: Shield, name: str, results: dict[str, bool]) -> None:
+        session = shield.session(id=name)
+        session.user(f"mail {name}")
+        results[name] = session.tool_call("send_email", {"to": name}).allowed
+        assert [task.text for task in session.tasks] == [f"mail {name}"]
+
+    with Shield(judge) as shield:
+        results: dict[str, bool] = {}
+        names = [f"{person}{number}" for person in ("alice", "bob") for number in range(10)]
+        threads = [threading.Thread(target=talk, args=(shield, name, results)) for name in names]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert results == {name: name.startswith("alice") for name in names}
+
+
+def test_an_async_shield_works_in_the_callers_loop() -> None:
+    async def talk() -> Decision:
+        async with AsyncShield(only("alice")) as shield:
+            session = shield.session(tools=[{"name": "send_email"}])
+            await session.user("mail alice")
+            first = await session.tool_call("send_email", {"to": "bob"})
+            again = shield.from_json(session.to_json())
+            assert again.state == session.state
+            return first
+
+    decision = asyncio.run(talk())
+    assert decision.calls[0].tier is Tier.EXTERNAL and decision.action == "revise"
+
+
+def test_a_portal_starts_when_used_and_can_be_closed_twice() -> None:
+    portal = Portal()
+    portal.close()
+
+    async def where() -> str:
+        return threading.current_thread().name
+
+    assert portal.call(where()) == "taskshield"
+    portal.close()
+    portal.close()
+    assert portal.call(where()) == "taskshield"
+    portal.close()
+
+
+def test_interrupting_a_wait_cancels_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    portal = Portal()
+    started, cancelled = threading.Event(), threading.Event()
+
+    async def work() -> None:
+        started.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            cancelled.set()
+
+    class Interrupted(Future[None]):
+        def result(self, timeout: float | None = None) -> None:
+            assert started.wait(10)
+            raise KeyboardInterrupt
+
+    def submit(work: Coroutine[Any, Any, None]) -> Future[None]:
+        real = Portal.submit(portal, work)
+        future = Interrupted()
+        future.add_done_callback(lambda _: real.cancel())
+        return future
+
+    monkeypatch.setattr(portal, "submit", submit)
+    with pytest.raises(KeyboardInterrupt):
+        portal.call(work())
+    assert cancelled.wait(10)
+    portal.close()
+
+
+def test_closing_a_portal_cancels_what_still_runs() -> None:
+    portal = Portal()
+    started = threading.Event()
+
+    async def work() -> None:
+        started.set()
+        await asyncio.sleep(60)
+
+    future = portal.submit(work())
+    assert started.wait(10)
+    portal.close()
+    with pytest.raises(CancelledError):
+        future.result(10)

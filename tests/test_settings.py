@@ -1,0 +1,109 @@
+"""Settings: where they come from, which wins, and what is said about wrong ones."""
+
+from pathlib import Path
+
+import pytest
+
+from taskshield.core.errors import ConfigError
+from taskshield.core.policy import Policy
+from taskshield.core.tools import Tier
+from taskshield.settings import Settings, load
+
+
+def test_defaults_are_those_of_the_engine() -> None:
+    assert load({}, environment={}).policy.value() == Policy()
+
+
+def test_arguments_win_over_variables_and_variables_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "shield.yaml"
+    file.write_text("judge: openai:file\ntimeout_s: 1\nretries: 1\npolicy:\n  rounds: 1\n")
+    variables = {"TASKSHIELD_JUDGE": "openai:variable", "TASKSHIELD_TIMEOUT_S": "2"}
+    settings = load({"judge": "openai:argument"}, config=file, environment=variables)
+    assert (settings.judge, settings.timeout_s, settings.retries) == ("openai:argument", 2.0, 1)
+    assert settings.policy.rounds == 1
+
+
+def test_sections_are_merged_key_by_key(tmp_path: Path) -> None:
+    file = tmp_path / "shield.toml"
+    file.write_text('[policy]\nrounds = 1\n[policy.tools]\nsend = "block"\n')
+    settings = load(
+        {"policy": {"text": "observe"}},
+        config=file,
+        environment={"TASKSHIELD_POLICY__TOOLS__PAY": "escalate"},
+    )
+    policy = settings.policy.value()
+    assert policy.rounds == 1 and policy.text == "observe"
+    assert policy.tools == {"send": "block", "pay": "escalate"}
+
+
+def test_a_variable_may_hold_a_json_object() -> None:
+    variables = {"TASKSHIELD_POLICY__TIERS": '{"Send-It": "financial"}'}
+    assert load({}, environment=variables).policy.tiers == {"Send-It": Tier.FINANCIAL}
+
+
+def test_tiers_that_are_not_named_keep_their_default() -> None:
+    settings = load({"policy": {"outage": {"read": "block"}}}, environment={})
+    policy = settings.policy.value()
+    assert policy.outage == {tier: "block" for tier in Tier}
+    assert policy.misaligned == Policy().misaligned
+
+
+def test_the_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
+    file = tmp_path / "shield.yml"
+    file.write_text("retries: 7\n")
+    assert load({}, environment={"TASKSHIELD_CONFIG": str(file)}).retries == 7
+    file.write_text("")
+    assert load({}, environment={"TASKSHIELD_CONFIG": str(file)}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("variables", "arguments", "message"),
+    [
+        ({"TASKSHIELD_TIMEOUT_S": "soon"}, {}, "timeout_s: .*from the environment"),
+        ({"TASKSHIELD_TIMEOUT": "3"}, {}, "timeout: no such setting .*environment"),
+        ({"TASKSHIELD_POLICY__OUTPUT": "eat"}, {}, "policy.output: .*'redact'.*environment"),
+        ({"TASKSHIELD_POLICY": "strict"}, {}, "policy: .*environment"),
+        ({"TASKSHIELD_POLICY__TOOLS": "{oops"}, {}, "policy.tools: .*environment"),
+        ({}, {"retries": -1}, "retries: .*from arguments"),
+        ({}, {"epsilon": 1}, "epsilon: no such setting .*arguments"),
+        ({}, {"policy": {"misaligned": {"reads": "block"}}}, "policy.misaligned.reads.*arguments"),
+        ({}, {"policy": {"epsilon": float("nan")}}, "policy.epsilon: .*arguments"),
+        ({}, {"timeout_s": float("inf")}, "timeout_s: "),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_source(
+    variables: dict[str, str], arguments: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        load(arguments, environment=variables)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.yaml", b"judge: [", "a.yaml is not valid YAML, line 1"),
+        ("a.toml", b"judge = ", "a.toml is not valid TOML"),
+        ("a.yaml", b"- 1\n", "a.yaml must hold keys and values"),
+        ("a.yaml", b"\xff\xfe", "cannot read the settings file .*UnicodeDecodeError"),
+        ("a.yaml", b"rounds: 3\n", "rounds: no such setting .from .*a.yaml"),
+        ("a.yaml", b"1: 3\n", "1: "),
+    ],
+)
+def test_a_wrong_file_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    with pytest.raises(ConfigError, match=message):
+        load({}, config=file, environment={})
+
+
+def test_a_missing_file_is_an_error_not_a_default(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read .*FileNotFoundError"):
+        load({}, config=tmp_path / "none.yaml", environment={})
+
+
+def test_a_secret_is_never_shown() -> None:
+    settings = load({"api_key": "sk-very-secret"}, environment={})
+    assert "very-secret" not in repr(settings) + str(settings) + settings.model_dump_json()
+    with pytest.raises(ConfigError) as caught:
+        load({"api_key": ["sk-very-secret"]}, environment={})
+    assert "very-secret" not in str(caught.value) and "api_key" in str(caught.value)
