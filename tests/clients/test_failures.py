@@ -180,9 +180,15 @@ def test_complaints_do_not_show_in_a_failure() -> None:
     assert "secret" not in repr(unexpected(ValueError("secret")))
 
 
-@pytest.mark.parametrize("status", [401, 404, 429, 500])
+@pytest.mark.parametrize("status", [401, 404, 429, 502])
 def test_only_a_rejected_request_has_complaints(status: int) -> None:
     assert refused(status, {"error": {"param": "temperature"}}, "temperature").complaints == ()
+
+
+def test_a_server_error_may_be_about_the_request_but_does_not_say_so() -> None:
+    failure = refused(500, {}, "response_format is odd")
+    assert failure.complaints == ("response_format is odd",) and not failure.rejected
+    assert refused(400, {}, "").rejected
 
 
 def test_the_parameter_that_was_named_comes_first() -> None:

@@ -4,7 +4,15 @@ import pytest
 
 from taskshield.clients.openai import OpenAIClient
 from taskshield.core.chat import FinishReason
-from tests.clients.upstream import Behaviour, Seen, Upstream, answer, by_request, openai_body
+from tests.clients.upstream import (
+    RETRY_AT_ONCE,
+    Behaviour,
+    Seen,
+    Upstream,
+    answer,
+    by_request,
+    openai_body,
+)
 from tests.clients.wires import OPENAI, REQUEST, SCHEMA, ask
 
 
@@ -21,21 +29,25 @@ def test_structured_output_is_asked_for_in_strict_mode() -> None:
 @pytest.mark.parametrize(
     ("accepted", "formats"),
     [
-        ("json_object", ["json_schema", "json_object", "json_object"]),
-        (None, ["json_schema", "json_object", None, None]),
+        ("json_object+schema", ["json_schema", "json_object+schema", "json_object+schema"]),
+        ("json_object", ["json_schema", "json_object+schema", "json_object", "json_object"]),
+        (None, ["json_schema", "json_object+schema", "json_object", None, None]),
     ],
 )
+@pytest.mark.parametrize("status", [400, 422, 500])
 def test_the_format_is_given_up_step_by_step(
-    accepted: str | None, formats: list[str | None]
+    accepted: str | None, formats: list[str | None], status: int
 ) -> None:
     def asked(body: dict[str, dict[str, str]]) -> str | None:
-        return body.get("response_format", {}).get("type")
+        format = body.get("response_format", {})
+        kind = format.get("type")
+        return f"{kind}+schema" if "schema" in format else kind
 
     def choose(seen: Seen) -> Behaviour:
         if asked(seen.body) == accepted:
             return answer(openai_body())
         details = {"message": "This response_format type is unavailable now", "code": 400}
-        return answer({"error": details}, status=400)
+        return answer({"error": details}, status=status, headers=RETRY_AT_ONCE)
 
     with Upstream(by_request(choose)) as upstream:
         ask(OPENAI.client(upstream), REQUEST, REQUEST)

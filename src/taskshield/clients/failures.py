@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from taskshield.core.errors import UpstreamError
 
 _REJECTED = frozenset({400, 422})
+_MAYBE_REJECTED = frozenset({500})  # llama-cpp-python answers so to a field that it does not know
 _TIMED_OUT = frozenset({408, 504})
 
 # No digits and no dashes: real codes do without, and a key that is echoed there has them.
@@ -25,8 +26,10 @@ class Failure:
     error: UpstreamError
     """What the caller gets to see, if nothing else helps."""
     complaints: tuple[str, ...] = field(default=(), repr=False)
-    """Where the endpoint rejected the request itself: its words, the most exact first. To be
-    searched for what it disliked, never to be shown or logged."""
+    """Where the endpoint may have rejected the request itself: its words, the most exact first. To
+    be searched for what it disliked, never to be shown or logged."""
+    rejected: bool = False
+    """Whether the status alone says that the request was at fault."""
 
 
 def timed_out() -> Failure:
@@ -58,11 +61,11 @@ def refused(status: int, body: object, text: str) -> Failure:
     error = UpstreamError(
         f"the endpoint answered with status {shown}", status=status, timeout=status in _TIMED_OUT
     )
-    if status not in _REJECTED:
+    if status not in _REJECTED | _MAYBE_REJECTED:
         return Failure(error=error)
     param = details.get("param")
     exact = (param,) if isinstance(param, str) else ()
-    return Failure(error=error, complaints=(*exact, text))
+    return Failure(error=error, complaints=(*exact, text), rejected=status in _REJECTED)
 
 
 def _details(body: object) -> Mapping[str, object]:

@@ -111,8 +111,9 @@ class Negotiator:
             if isinstance(answer, bytes):
                 break
             # Once the endpoint has accepted a dialect, a rejection that names no feature is about
-            # the request's content.
-            easier = dialect.easier(answer.complaints, guess=not self._accepted)
+            # the request's content; and a server error that names none is just an error.
+            guess = answer.rejected and not self._accepted
+            easier = dialect.easier(answer.complaints, guess=guess)
             if easier is None:
                 raise answer.error
             dialect = easier

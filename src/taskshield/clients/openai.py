@@ -116,6 +116,11 @@ def _json_schema(request: ChatRequest) -> Mapping[str, object]:
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
+def _schema_in_json_object(request: ChatRequest) -> Mapping[str, object]:
+    """The form of llama-cpp-python, and of llama.cpp's server before it knew the other."""
+    return {"response_format": {"type": "json_object", "schema": request.schema}}
+
+
 def _json_object(request: ChatRequest) -> Mapping[str, object]:
     return {"response_format": {"type": "json_object"}}
 
@@ -129,7 +134,7 @@ def _max_tokens(request: ChatRequest) -> Mapping[str, object]:
 
 
 _FORMAT = Feature(
-    variants=(_json_schema, _json_object, left_out),
+    variants=(_json_schema, _schema_in_json_object, _json_object, left_out),
     names=("response_format", "json_schema", "json schema", "json_object", "grammar", "structured"),
     suspect=True,
 )
