@@ -25,8 +25,8 @@ def build_judge(settings: Settings) -> Judge:
     """
     if settings.judge is None:
         raise ConfigError(
-            'judge: none is set; name one, e.g. Shield(judge="openai:gpt-4o-mini"), or set'
-            " TASKSHIELD_JUDGE"
+            "judge: none is set; name one, e.g. openai:gpt-4o-mini, as the argument judge, with"
+            " --judge on the command line, in TASKSHIELD_JUDGE or in the settings file"
         )
     kind, _, model = settings.judge.partition(":")
     return wrapped(judge_factory(kind)(_options(model, settings)), settings)

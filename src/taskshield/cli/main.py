@@ -1,0 +1,58 @@
+"""The command `taskshield`: finds the subcommand and turns errors into exit statuses."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from taskshield._version import __version__
+from taskshield.cli import check
+from taskshield.cli.outcome import BAD_INPUT
+from taskshield.cli.terminal import complain
+from taskshield.core.errors import TaskShieldError
+
+_INTERRUPTED = 130
+_READER_GONE = 141
+"""As the shell reports these: 128 and the number of the signal."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    try:
+        try:
+            options = _parser().parse_args(argv)
+            status: int = options.run(options)
+            return status
+        finally:
+            # What is left to the end of the interpreter fails there, where nobody can catch it.
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except TaskShieldError as error:
+        complain(str(error))
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        _drop_output()
+        return _READER_GONE
+    except OSError as error:
+        _drop_output()
+        complain(f"input or output failed: {error.strerror}")
+        return BAD_INPUT
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="taskshield", description="A guard for LLM agents: does this serve the user's task?"
+    )
+    parser.add_argument("--version", action="version", version=f"taskshield {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    check.add_parser(commands)
+    return parser
+
+
+def _drop_output() -> None:
+    """Let what is still to be written go nowhere, so that it does not fail again at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,68 @@
+"""The terminal: where reports, progress and errors are written."""
+
+import io
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from taskshield.cli.visible import one_line
+
+_WIDEST = 120
+"""Longer lines are hard to read."""
+_FEW = 5
+"""So many messages need no progress bar."""
+_ERROR_LENGTH = 2_000
+_TRAILING = re.compile(r" +$", re.MULTILINE)
+
+
+class Advance(Protocol):
+    """Tells that one more piece of work is done."""
+
+    def __call__(self, done: object, /) -> None:
+        """Move on; what was done does not matter."""
+
+
+def output(*, color: bool) -> Console:
+    """The standard output. Without colour there is not a single escape sequence."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Better a spelled-out letter than no report where the terminal's encoding lacks it.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    plain = not color or bool(os.environ.get("NO_COLOR"))
+    console = Console(
+        color_system=None if plain else "auto", markup=False, emoji=False, highlight=False
+    )
+    console.width = min(console.width, _WIDEST)
+    return console
+
+
+def show(console: Console, renderable: RenderableType) -> None:
+    """Print it, without the blanks that rich fills lines up with."""
+    with console.capture() as captured:
+        console.print(renderable)
+    console.file.write(_TRAILING.sub("", captured.get()))
+
+
+def complain(message: str) -> None:
+    """Write an error as one line to the standard error output."""
+    line = one_line(message.replace("\n", "; "), _ERROR_LENGTH)
+    print(
+        f"taskshield: error: {line}".encode("ascii", "backslashreplace").decode(), file=sys.stderr
+    )
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Advance]:
+    """A bar on the standard error output while work is under way, where somebody can see it."""
+    # Not rich's own idea of a terminal: FORCE_COLOR would put the bar into the logs of a CI job.
+    wanted = total > _FEW and sys.stderr is not None and sys.stderr.isatty()
+    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not wanted) as bar:
+        task = bar.add_task("judging", total=total)
+        yield lambda done: bar.advance(task)
