@@ -94,8 +94,10 @@ class Settings(_Section):
     """Key for the endpoint; the provider's own variable (OPENAI_API_KEY, ...) where not given."""
     timeout_s: Seconds = 30.0
     """Time for one check, retries included."""
+    request_timeout_s: Seconds = 15.0
+    """Time for one request; one that hangs is repeated while the time of the check lasts."""
     retries: Annotated[int, Field(ge=0, le=10)] = 2
-    """How often a request is repeated after 429, 5xx or a broken connection."""
+    """How often a request is repeated after 429, 5xx, a timeout or a broken connection."""
     scheme: Scheme = "batched"
     """One model call a message, or the paper's one call an instruction."""
     max_check_tokens: Count = 32_000

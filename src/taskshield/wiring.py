@@ -63,7 +63,7 @@ def _options(model: str, settings: Settings) -> JudgeOptions:
         model=model,
         base_url=settings.base_url,
         api_key=None if key is None else key.get_secret_value(),
-        timeout_s=settings.timeout_s,
+        timeout_s=settings.request_timeout_s,
         retries=settings.retries,
         scheme=settings.scheme,
         max_check_tokens=settings.max_check_tokens,

@@ -19,7 +19,7 @@ class JudgeOptions:
     """What stands behind the colon of the judge's name."""
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
-    timeout_s: float = 30.0
+    timeout_s: float = 15.0
     """Time for one request to an endpoint."""
     retries: int = 2
     scheme: Scheme = "batched"
