@@ -270,6 +270,8 @@ def broken(request: ChatRequest, how: str) -> str:
             scores.append(scores[0])
         case "unknown task":
             scores[0]["target"] = "t1"
+        case "empty target":
+            scores[0]["target"] = " [] "
         case "item scored as a task":
             scores[0]["target"] = entry["item"]
         case "too high":
@@ -305,6 +307,7 @@ BROKEN = [
     "missing task",
     "task twice",
     "unknown task",
+    "empty target",
     "item scored as a task",
     "too high",
     "negative",
@@ -350,6 +353,17 @@ def test_each_attempt_has_a_fence_and_a_seal_of_its_own() -> None:
 def test_prose_around_the_verdict_is_tolerated(around: str) -> None:
     client = ScriptedClient(lambda request: around.replace("%s", json.dumps(good(request))))
     assert assess(LLMJudge(client), CALL, view("a")).items
+
+
+def test_a_label_may_be_written_with_the_line_that_it_ends() -> None:
+    def script(request: ChatRequest) -> str:
+        answer = good(request)
+        for score in answer["items"][0]["scores"]:
+            score["target"] = f"[0123456789abcdef task {score['target']}]"
+        return json.dumps(answer)
+
+    reading = assess(LLMJudge(ScriptedClient(script)), CALL, view("a", "b"))
+    assert [score.target for score in reading.items[0].scores] == ["t1", "t2"]
 
 
 @pytest.mark.parametrize("finish", ["refusal", "length"])

@@ -94,10 +94,9 @@ def scores_for(
     entries: Iterable[ScoreEntry], targets: Iterable[str], fence: Fence, *, all_of_them: bool
 ) -> tuple[Score, ...]:
     """The scores whose labels stand for these targets, in the order of the targets."""
-    ids = fence.ids
     given: dict[str, ScoreEntry] = {}
     for entry in entries:
-        id = ids.get(entry.target)
+        id = fence.id_of(entry.target)
         if id is None:
             raise AnswerError("a score names a target that is not a label of this request")
         if id in given:

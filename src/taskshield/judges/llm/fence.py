@@ -29,7 +29,7 @@ class Fence:
         header = f"{self.word} {kind} {label}".rstrip()
         return f"[{header}]\n{text}\n[{self.word} end]"
 
-    @property
-    def ids(self) -> dict[str, str]:
-        """What each label of this request stands for."""
-        return dict(self._ids)
+    def id_of(self, reference: str) -> str | None:
+        """What a label stands for. Models also write the whole opening line, whose end it is."""
+        words = reference.strip("[] ").split()
+        return self._ids.get(words[-1]) if words else None

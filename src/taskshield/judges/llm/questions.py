@@ -58,7 +58,7 @@ def judgement(
     ]
 
     def read(answer: JudgeAnswer, fence: Fence) -> tuple[Assessed, ...]:
-        by_id = {fence.ids.get(entry.item): entry for entry in answer.items}
+        by_id = {fence.id_of(entry.item): entry for entry in answer.items}
         if len(answer.items) != len(items) or by_id.keys() != {item.id for item in items}:
             raise AnswerError("`items` must hold each given item exactly once, by its label")
         found = [] if text is None else _found(answer, text, view, fence)
