@@ -1,4 +1,9 @@
-"""The judges "openai:MODEL" and "anthropic:MODEL", as entry points load them."""
+"""The judges "openai:MODEL" and "anthropic:MODEL", as entry points load them.
+
+The clients are imported only when they are asked for: their SDKs are heavy and optional.
+"""
+
+from typing import Protocol
 
 from taskshield.core.chat import ChatClient
 from taskshield.core.errors import ConfigError
@@ -6,48 +11,43 @@ from taskshield.core.options import JudgeOptions
 from taskshield.judges.llm.judge import LLMJudge
 
 
+class _ClientFactory(Protocol):
+    def __call__(
+        self,
+        *,
+        model: str,
+        base_url: str | None,
+        api_key: str | None,
+        timeout_s: float,
+        retries: int,
+    ) -> ChatClient: ...
+
+
 def openai(options: JudgeOptions) -> LLMJudge:
     """A judge over an OpenAI-compatible endpoint."""
-    _need_model("openai", options)
-    from taskshield.clients.openai import OpenAIClient  # the SDK is heavy and optional
+    from taskshield.clients.openai import OpenAIClient
 
-    return _judge(
-        OpenAIClient(
-            model=options.model,
-            base_url=options.base_url,
-            api_key=options.api_key,
-            timeout_s=options.timeout_s,
-            retries=options.retries,
-        ),
-        options,
-    )
+    return _judge(OpenAIClient, options)
 
 
 def anthropic(options: JudgeOptions) -> LLMJudge:
     """A judge over Anthropic's Messages API."""
-    _need_model("anthropic", options)
-    from taskshield.clients.anthropic import AnthropicClient  # the SDK is heavy and optional
+    from taskshield.clients.anthropic import AnthropicClient
 
-    return _judge(
-        AnthropicClient(
+    return _judge(AnthropicClient, options)
+
+
+def _judge(client: _ClientFactory, options: JudgeOptions) -> LLMJudge:
+    if not options.model:
+        raise ConfigError("judge: a model is needed behind the colon, as in openai:gpt-4o-mini")
+    return LLMJudge(
+        client(
             model=options.model,
             base_url=options.base_url,
             api_key=options.api_key,
             timeout_s=options.timeout_s,
             retries=options.retries,
         ),
-        options,
-    )
-
-
-def _need_model(kind: str, options: JudgeOptions) -> None:
-    if not options.model:
-        raise ConfigError(f'judge: a model is needed, e.g. "{kind}:MODEL"')
-
-
-def _judge(client: ChatClient, options: JudgeOptions) -> LLMJudge:
-    return LLMJudge(
-        client,
         scheme=options.scheme,
         max_check_tokens=options.max_check_tokens,
         max_answer_tokens=options.max_answer_tokens,
