@@ -1,12 +1,19 @@
-"""House rules for all tests: no network but loopback, no settings from outside."""
+"""House rules for all tests: no network but loopback, no settings from outside, no deadlines."""
 
 import os
 import socket
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from taskshield.settings import PREFIX
+
+# How fast a test runs says how busy the machine is.
+settings.register_profile(
+    "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("house")
 
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 

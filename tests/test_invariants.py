@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass, replace
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield import AsyncSession, AsyncShield, Case, Decision, Level, Shield, Tier, decide
@@ -195,7 +195,6 @@ def test_a_decision_replays_from_its_record(messages: list[Message]) -> None:
 
 
 @given(CONVERSATIONS)
-@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_sync_and_async_and_a_session_restored_each_time_decide_alike(
     messages: list[Message],
 ) -> None:

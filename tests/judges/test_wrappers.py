@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from taskshield.core.errors import JudgeBudgetExceeded, JudgeTimeout, JudgeUnavailable
-from taskshield.core.judge import Judge, SessionView
+from taskshield.core.instructions import Instruction, Origin, Task, TaskSet
+from taskshield.core.judge import Judge, SessionView, Turn
 from taskshield.core.levels import Level
-from taskshield.core.messages import Message, text_message
+from taskshield.core.messages import Message, Text, ToolCall, text_message
 from taskshield.core.readings import Reading
 from taskshield.core.usage import NO_USAGE, Usage
 from taskshield.judges.budget import BudgetJudge
@@ -64,6 +65,45 @@ def test_the_cache_tells_different_views_and_messages_apart() -> None:
     ask(judge, STEP, text_message(Level.TOOL, "going"), text_message(Level.ASSISTANT, "gone"))
     ask(judge, STEP, view=SessionView(answered=None, tiers={}, tools={"x": None}))  # type: ignore[dict-item]
     assert len(inner.seen) == 4
+
+
+def test_the_cache_does_not_care_about_call_ids_but_gives_back_the_right_ones() -> None:
+    inner = TableJudge(score=lambda text, task: float("good" in text))
+    judge = CachedJudge(inner, entries=8)
+
+    def asked(first: str, second: str, *, refused: str) -> Reading:
+        past = Message(level=Level.ASSISTANT, tool_calls=(call(first, "old"), call(second, "old")))
+        output = Message(level=Level.TOOL, parts=(Text(text="x"),), answers=first)
+        view = SessionView(
+            tasks=TASKS,
+            history=(Turn(message=past, refused=frozenset({refused})), Turn(message=output)),
+            answered=call(first, "old"),
+        )
+        step = (call(f"new {first}", "good"), call(f"new {second}", "bad"))
+        return ask(judge, Message(level=Level.ASSISTANT, tool_calls=step), view=view)[0]
+
+    one = asked("a", "b", refused="b")
+    two = asked("x", "y", refused="y")
+    assert len(inner.seen) == 1 and two.trace.cached
+    assert [item.call_id for item in one.items] == ["new a", "new b"]
+    assert [item.call_id for item in two.items] == ["new x", "new y"]
+    assert [item.scores[0].value for item in two.items] == [1, 0]
+    asked("x", "y", refused="x")
+    assert len(inner.seen) == 2
+
+
+def call(id: str, arguments: str) -> ToolCall:
+    return ToolCall(id=id, name="f", arguments=arguments)
+
+
+TASKS = TaskSet(
+    tasks=(
+        Task(
+            id="t1",
+            instruction=Instruction(text="go", level=Level.USER, origin=Origin(message=0)),
+        ),
+    )
+)
 
 
 def test_the_cache_forgets_the_least_recently_used() -> None:

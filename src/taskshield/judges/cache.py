@@ -9,6 +9,7 @@ from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message, digest
 from taskshield.core.readings import Reading, TasksReading
 from taskshield.core.usage import NO_USAGE
+from taskshield.judges.call_ids import CallIds
 
 Answer = TypeVar("Answer", Reading, TasksReading)
 
@@ -16,8 +17,9 @@ Answer = TypeVar("Answer", Reading, TasksReading)
 class CachedJudge:
     """Gives the same answer to the same question without asking twice.
 
-    Keys are hashes of all that the judge is shown, so an entry can never be wrong, only old; the
-    least recently used ones go first. Failures are not remembered.
+    Keys are hashes of all that the judge is shown, but for call ids, which only name calls. So an
+    entry can never be wrong, only old; the least recently used go first. Failures are not
+    remembered.
     """
 
     def __init__(self, judge: Judge, *, entries: int) -> None:
@@ -37,7 +39,9 @@ class CachedJudge:
 
     async def assess(self, message: Message, view: SessionView) -> Reading:
         """As the inner judge, or as it answered before."""
-        return await self._through(self._readings, self._judge.assess, message, view)
+        ids = CallIds(message, view)
+        reading = await self._through(self._readings, self._judge.assess, ids.message, ids.view)
+        return ids.restored(reading)
 
     async def aclose(self) -> None:
         """Close the inner judge and forget."""
