@@ -3,7 +3,7 @@ from dataclasses import fields
 from typing import TypeVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield.adapters.native import parse, render
@@ -13,7 +13,6 @@ from taskshield.core.messages import Conversation, Message, Opaque, Text, ToolCa
 from taskshield.core.tools import ToolAnnotations, ToolSpec
 
 T = TypeVar("T")
-patient = settings(deadline=None)
 
 
 def few(items: st.SearchStrategy[T]) -> st.SearchStrategy[tuple[T, ...]]:
@@ -50,13 +49,11 @@ def wire(*messages: object) -> dict[str, object]:
     return {"taskshield": 1, "messages": list(messages)}
 
 
-@patient
 @given(CONVERSATIONS)
 def test_parse_undoes_render(conversation: Conversation) -> None:
     assert parse(render(conversation)) == conversation
 
 
-@patient
 @given(CONVERSATIONS)
 def test_what_is_rendered_is_json(conversation: Conversation) -> None:
     rendered = render(conversation)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from taskshield.adapters import anthropic_messages, detect, native, openai_chat
@@ -16,7 +16,6 @@ Parse = Callable[[object], object]
 PARSERS: list[Parse] = [openai_chat.parse, anthropic_messages.parse, native.parse, detect.parse]
 ALL = pytest.mark.parametrize("parse", PARSERS, ids=lambda parse: parse.__module__.split(".")[-1])
 
-patient = settings(deadline=None)
 
 SECRET = "hunter2"
 WORDS = st.sampled_from(
@@ -65,7 +64,6 @@ PAYLOADS = (
 
 
 @ALL
-@patient
 @given(payload=PAYLOADS)
 def test_any_json_is_read_or_refused_without_telling_what_was_in_it(
     parse: Parse, payload: object
@@ -165,26 +163,22 @@ ANTHROPIC = st.lists(
 )
 
 
-@patient
 @given(OPENAI)
 def test_openai_text_keeps_the_level_of_its_author(payload: object) -> None:
     assert_levels_kept(payload, openai_chat.parse(payload))
 
 
-@patient
 @given(ANTHROPIC)
 def test_anthropic_text_keeps_the_level_of_its_author(payload: object) -> None:
     assert_levels_kept(payload, anthropic_messages.parse(payload))
 
 
-@patient
 @given(ANTHROPIC, st.text("ab", min_size=1))
 def test_a_system_prompt_changes_nobody_elses_level(payload: object, prompt: str) -> None:
     whole = anthropic_messages.parse({"system": f"<system>{prompt}", "messages": payload})
     assert whole.messages[1:] == anthropic_messages.parse(payload).messages
 
 
-@patient
 @given(OPENAI)
 def test_detection_does_not_change_levels(payload: list[object]) -> None:
     assume(payload)

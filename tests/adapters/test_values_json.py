@@ -114,9 +114,7 @@ def built(kind: Any, **given: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.builds(kind, **given, **{name: values(hints[name]) for name in names})
 
 
-big = settings(
-    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+big = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @big

@@ -288,3 +288,24 @@ def test_settings_say_what_an_outage_does() -> None:
     assert (actions[Tier.READ], actions[Tier.WRITE]) == ("block", "escalate")
     assert output.action == "withhold"
     assert OUTPUT not in output.content
+
+
+def test_a_check_that_would_cost_too_much_is_not_even_asked_for() -> None:
+    with Upstream(modelled(RULES, OPENAI)) as upstream:
+        with shield(OPENAI, upstream, max_check_tokens=1_000) as guard:
+            decisions = conversation(guard.session(tools=TOOLS))
+        assert upstream.seen == []
+    assert all(is_outage(decision, "budget") for decision in decisions)
+    assert allowed(decisions[2]) == [Tier.READ]
+
+
+def test_a_system_message_that_could_not_be_read_is_read_with_the_next_check() -> None:
+    right = modelled(RULES, OPENAI)
+    with Upstream(right, hang_up, right) as upstream, shield(OPENAI, upstream) as guard:
+        session = guard.session(tools=TOOLS, system="You keep the books.")
+        session.user(TASK)
+        failed, passed = (session.assistant(tool_calls=CALLS) for _ in range(2))
+    assert is_outage(failed, "unavailable")
+    assert allowed(failed) == [Tier.READ]
+    assert passed.check == "executed"
+    assert session.state.objectives_known
