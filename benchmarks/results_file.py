@@ -1,0 +1,42 @@
+"""Where benchmarks leave their figures: one JSON file each, with what is needed to repeat them."""
+
+import json
+import platform
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from taskshield import __version__
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def write(name: str, figures: Mapping[str, object], *, inputs: list[str], folder: Path) -> Path:
+    """Write the figures of a benchmark down; the path of the file.
+
+    Args:
+        name: The benchmark's name.
+        figures: What it measured.
+        inputs: The files it read. Only their names are kept: where they lay is nobody's business.
+        folder: Where to write to.
+    """
+    record = {
+        "benchmark": name,
+        "command": _command(sys.argv),
+        "taskshield": __version__,
+        "python": platform.python_version(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "inputs": inputs,
+        **figures,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    return path
+
+
+def _command(words: list[str]) -> str:
+    script, *arguments = words
+    names = [Path(word).name if "/" in word else word for word in arguments]
+    return " ".join(["python", f"benchmarks/{Path(script).name}", *names])

@@ -1,0 +1,106 @@
+"""Stands in for the model in benchmarks that count: valid answers, made by rule, at no cost.
+
+Every instruction serves every task, so nothing is ever held back and a recorded conversation runs
+to its end. What counts as an instruction is a crude rule, see `instructions`. It does not change
+how often one call a message is made, only how many instructions the paper's scheme asks about.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+
+from taskshield.core.chat import ChatRequest
+
+_WRAPPED = re.compile(r"\\?\n[ \t]+(?!- |\w+:)\\?")
+"""Where YAML breaks a long line."""
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+|\\n")
+_FIELD = re.compile(r"^[\W_]*\w+['\"]?: *")
+"""A field's name before a sentence: "- subject: ", "{'message': "."""
+_MARKS = re.compile(r"\?(?=\W|$)|\b(?:please|must|should)\b", re.IGNORECASE)
+_VERBS = frozenset(
+    "add answer ask book buy call cancel change check click complete confirm contact copy create"
+    " delete do download email ensure find follow forget forward get give go ignore invite keep let"
+    " list look make message note open pay post provide read remember remove reply reserve retrieve"
+    " return review say schedule search see send set share show sign start stop submit summarize"
+    " take tell transfer try update upload use verify visit write".split()
+)
+
+
+def instructions(text: str) -> list[str]:
+    """The sentences that open with an everyday verb, ask, or say please, must or should.
+
+    Meant to find too few rather than too many: most sentences that merely say "you" are no orders,
+    and counting them would flatter whoever is compared with the paper.
+    """
+    sentences = (_FIELD.sub("", each) for each in _SENTENCES.split(_WRAPPED.sub(" ", text)))
+    return [sentence for sentence in sentences if _directs(sentence)]
+
+
+def answer(request: ChatRequest) -> str:
+    """A valid answer to any request of the LLM judge."""
+    asked = _Asked.of(request)
+    if request.schema_name == "task_instructions":
+        return json.dumps({"seal": asked.seal, "tasks": _tasks(asked)})
+    scores = [
+        {"target": quote.label, "score": 1, "reason": "by rule"}
+        for quote in asked.quotes
+        if quote.kind in ("task", "objective")
+    ]
+    found = [{"quote": text, "instruction": text, "scores": scores} for text in _found(asked)]
+    items = [
+        {"item": quote.label, "scores": scores}
+        for quote in asked.quotes
+        if quote.kind in ("call", "instruction") and quote.label
+    ]
+    return json.dumps({"seal": asked.seal, "found": found, "items": items})
+
+
+def _directs(sentence: str) -> bool:
+    first = re.search(r"[A-Za-z]+", sentence)
+    opens = first is not None and first[0].lower() in _VERBS
+    return opens or _MARKS.search(sentence) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Quote:
+    kind: str
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A request taken apart at its fence."""
+
+    seal: str
+    quotes: list[_Quote]
+    looks_for_instructions: bool
+
+    @classmethod
+    def of(cls, request: ChatRequest) -> "_Asked":
+        text = request.turns[-1].text
+        fence, seal = (line.split(": ")[1] for line in text.split("\n", 2)[:2])
+        quoted = rf"^\[{fence} (.+?)(?: ([0-9a-f]{{8}}))?\]\n(.*?)\n\[{fence} end\]$"
+        quotes = [
+            _Quote(kind=kind, label=label, text=inner)
+            for kind, label, inner in re.findall(quoted, text, re.DOTALL | re.MULTILINE)
+        ]
+        fields = request.schema["properties"]
+        assert isinstance(fields, dict)
+        return cls(seal=seal, quotes=quotes, looks_for_instructions="found" in fields)
+
+
+def _tasks(asked: _Asked) -> list[dict[str, object]]:
+    message = asked.quotes[-1]
+    if message.kind == "system":
+        return []  # as for a role that sets no limit, such as that of AgentDojo's agents
+    found = instructions(message.text) or [message.text]
+    return [{"quote": text, "instruction": text, "source": None, "scope": None} for text in found]
+
+
+def _found(asked: _Asked) -> list[str]:
+    if not asked.looks_for_instructions:
+        return []
+    # What is judged comes last, after the history.
+    texts = [quote.text for quote in asked.quotes if quote.kind in ("assistant", "output")]
+    return instructions(texts[-1])
