@@ -9,7 +9,7 @@ three times:
 - as run: this library's scheme="per_instruction", which spends no call to extract where there is
   no text
 - by definition: a call to extract for every checked message, and one for each instruction, tool
-  calls included
+  calls included; system messages for free
 - floor: the same, had no text held any instruction
 
 Tokens are estimates, four bytes each, and without the descriptions of tools, which the recordings
@@ -36,8 +36,7 @@ CACHE_ENTRIES = 1_024
 """The default of the settings."""
 WIDTH = 120
 OURS = "ours"
-OURS_WITH_SYSTEM = "ours, system read"
-OURS_CACHED = "ours, system read, cache"
+OURS_CACHED = "ours, cache"
 FLOOR = "paper, floor"
 PAPER = ("paper, as run", "paper, by definition", FLOOR)
 
@@ -63,16 +62,16 @@ class Report:
     """Characters of the prompts for these messages of one long conversation."""
 
     def ratio(self, scheme: str, other: str) -> float:
-        """Calls of one scheme for each call of another, reading system messages included."""
-        return round(self.schemes[scheme].all_calls / self.schemes[other].all_calls, 3)
+        """Calls of one scheme for each call of another."""
+        return round(self.schemes[scheme].calls / self.schemes[other].calls, 3)
 
     @property
     def break_even(self) -> float:
         """Instructions in a text, on average, from which on ours takes half of the paper's calls.
 
-        Of the paper by definition, and of ours with the system message read.
+        Of the paper by definition.
         """
-        missing = 2 * self.schemes[OURS_WITH_SYSTEM].all_calls - self.schemes[FLOOR].all_calls
+        missing = 2 * self.schemes[OURS].calls - self.schemes[FLOOR].calls
         return round(missing / self.texts, 3)
 
     def as_json(self) -> dict[str, object]:
@@ -97,9 +96,8 @@ class Report:
 async def measure(found: Sequence[Run]) -> Report:
     """Replay the runs under every scheme."""
     runs = [run for run in found if not run.failed]
-    ours = await replay(runs, objectives="off")
-    theirs = await replay(runs, objectives="off", scheme="per_instruction")
-    read_system = await replay(runs)
+    ours = await replay(runs)
+    theirs = await replay(runs, scheme="per_instruction")
     cached = await replay(runs, cache_entries=CACHE_ENTRIES)
     figures = (measured(theirs), by_definition(ours), floor(ours))
     return Report(
@@ -112,7 +110,6 @@ async def measure(found: Sequence[Run]) -> Report:
         instructions_in_texts=sum(cost.instructions - cost.calls for cost in ours),
         schemes={
             OURS: measured(ours),
-            OURS_WITH_SYSTEM: measured(read_system),
             OURS_CACHED: measured(cached),
             **dict(zip(PAPER, figures, strict=True)),
         },
@@ -127,10 +124,10 @@ def show(report: Report, console: Console) -> None:
         f"{report.runs:,} runs ({report.left_out:,} left out), {messages:,} messages,"
         f" {report.instructions_in_texts:,} instructions in {report.texts:,} texts by the rule"
     )
-    table = Table(caption="calls for messages, then those to read system messages")
+    table = Table()
     table.add_column("scheme", no_wrap=True)
     levels = [level.value for level in LEVELS]
-    for column in ("calls", *levels, "/check", "none", "most", "system", "k tokens", "/check"):
+    for column in ("calls", *levels, "/check", "none", "most", "k tokens", "/check"):
         table.add_column(column, justify="right", no_wrap=True)
     for name, figures in report.schemes.items():
         table.add_row(
@@ -140,7 +137,6 @@ def show(report: Report, console: Console) -> None:
             f"{figures.calls_per_checked_message:.2f}",
             f"{figures.share_of_messages_without_a_call:.1%}",
             f"{figures.most_calls_of_a_message}",
-            f"{figures.system_calls:,}",
             _number(figures.prompt_tokens, 1000),
             _number(figures.prompt_tokens_per_checked_message),
         )

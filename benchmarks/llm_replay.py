@@ -11,10 +11,8 @@ from taskshield.clients.scripted import ScriptedClient
 from taskshield.core.chat import ChatRequest
 from taskshield.core.decisions import Check
 from taskshield.core.options import Scheme
-from taskshield.core.policy import ObjectivesMode
 from taskshield.core.usage import NO_USAGE, Usage, estimate_tokens
 from taskshield.judges.llm.judge import LLMJudge
-from taskshield.judges.llm.prompt_files import prompt
 
 _NO_LIMIT = 100_000_000
 """Tokens for one check. The default would turn long checks of the paper's scheme into outages."""
@@ -27,11 +25,8 @@ class Cost:
     level: Level
     check: Check
     usage: Usage
-    """For the message itself."""
-    objectives: Usage
-    """For reading the system message, which happens once, with the first check that needs it."""
     characters: int
-    """Of the message's prompts."""
+    """Of the prompts."""
     text: bool
     """Whether the message has any text."""
     calls: int
@@ -41,18 +36,13 @@ class Cost:
 
 
 async def replay(
-    runs: Iterable[Run],
-    *,
-    scheme: Scheme = "batched",
-    objectives: ObjectivesMode = "auto",
-    cache_entries: int = 0,
+    runs: Iterable[Run], *, scheme: Scheme = "batched", cache_entries: int = 0
 ) -> list[Cost]:
     """The cost of every message of these runs, all under one shield."""
     client = ScriptedClient(standin.answer)
     judge = LLMJudge(client, scheme=scheme, max_check_tokens=_NO_LIMIT)
-    policy = {"objectives": objectives}
     costs = []
-    async with AsyncShield(judge, policy=policy, cache_entries=cache_entries) as shield:
+    async with AsyncShield(judge, cache_entries=cache_entries) as shield:
         for run in runs:
             session = shield.session(system=run.system)
             costs += [await _cost(session, message, client) for message in run.messages]
@@ -62,22 +52,15 @@ async def replay(
 async def _cost(session: AsyncSession, message: Message, client: ScriptedClient) -> Cost:
     client.requests.clear()
     decision = await session.add(message)
-    of_system = [request for request in client.requests if _reads_system(request)]
-    of_message = [request for request in client.requests if not _reads_system(request)]
     return Cost(
         level=message.level,
         check=decision.check,
-        usage=_usage(of_message),
-        objectives=_usage(of_system),
-        characters=sum(len(text) for request in of_message for text in _texts(request)),
+        usage=_usage(client.requests),
+        characters=sum(len(text) for request in client.requests for text in _texts(request)),
         text=bool(message.text.strip()),
         calls=len(message.tool_calls),
         instructions=len(decision.findings),
     )
-
-
-def _reads_system(request: ChatRequest) -> bool:
-    return request.system == prompt("objectives").text
 
 
 def _texts(request: ChatRequest) -> list[str]:

@@ -15,9 +15,7 @@ class Figures:
     """What a scheme costs over all messages."""
 
     calls: int
-    """Model calls for messages."""
-    system_calls: int
-    """Model calls to read system messages, besides."""
+    """Model calls, those to read system messages included."""
     checked: int
     """Messages that were checked."""
     calls_per_checked_message: float
@@ -25,17 +23,12 @@ class Figures:
     most_calls_of_a_message: int
     calls_by_level: Mapping[str, int]
     prompt_tokens: int | None
-    """Estimated, system messages included; None where the scheme was not run."""
+    """Estimated; None where the scheme was not run."""
     prompt_tokens_per_checked_message: float | None
     most_prompt_tokens_of_a_message: int | None
     prompt_tokens_by_level: Mapping[str, int] | None
     failed: int
     """Checks that were outages."""
-
-    @property
-    def all_calls(self) -> int:
-        """Calls for messages and for system messages."""
-        return self.calls + self.system_calls
 
     def as_json(self) -> dict[str, object]:
         """For the results file."""
@@ -48,8 +41,7 @@ def measured(costs: Sequence[Cost]) -> Figures:
     return _figures(
         costs,
         lambda cost: cost.usage.calls,
-        system_calls=sum(cost.objectives.calls for cost in costs),
-        prompt_tokens=sum(tokens) + sum(cost.objectives.prompt_tokens for cost in costs),
+        prompt_tokens=sum(tokens),
         most_prompt_tokens=max(tokens),
         by_level=_by_level(costs, lambda cost: cost.usage.prompt_tokens),
     )
@@ -73,7 +65,6 @@ def _figures(
     costs: Sequence[Cost],
     calls_of: Callable[[Cost], int],
     *,
-    system_calls: int = 0,
     prompt_tokens: int | None = None,
     most_prompt_tokens: int | None = None,
     by_level: Mapping[str, int] | None = None,
@@ -82,7 +73,6 @@ def _figures(
     checked = sum(1 for cost in costs if cost.check != "skipped")
     return Figures(
         calls=sum(calls),
-        system_calls=system_calls,
         checked=checked,
         calls_per_checked_message=round(sum(calls) / checked, 3),
         share_of_messages_without_a_call=round(calls.count(0) / len(calls), 4),

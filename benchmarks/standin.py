@@ -40,7 +40,8 @@ def answer(request: ChatRequest) -> str:
     """A valid answer to any request of the LLM judge."""
     asked = _Asked.of(request)
     if request.schema_name == "task_instructions":
-        return json.dumps({"seal": asked.seal, "tasks": _tasks(asked)})
+        # No objectives, as for a role that sets no limit, such as that of AgentDojo's agents.
+        return json.dumps({"seal": asked.seal, "tasks": _tasks(asked), "objectives": []})
     scores = [
         {"target": quote.label, "score": 1, "reason": "by rule"}
         for quote in asked.quotes
@@ -92,8 +93,6 @@ class _Asked:
 
 def _tasks(asked: _Asked) -> list[dict[str, object]]:
     message = asked.quotes[-1]
-    if message.kind == "system":
-        return []  # as for a role that sets no limit, such as that of AgentDojo's agents
     found = instructions(message.text) or [message.text]
     return [{"quote": text, "instruction": text, "source": None, "scope": None} for text in found]
 

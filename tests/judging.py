@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from taskshield.core.judge import SessionView
+from taskshield.core.levels import Level
 from taskshield.core.messages import Message
 from taskshield.core.readings import Assessed, Reading, Score, TaskDraft, TasksReading, Trace
 from taskshield.core.usage import Usage
@@ -29,11 +30,13 @@ class TableJudge:
 
     async def tasks(self, message: Message, view: SessionView) -> TasksReading:
         self._look(message, view)
-        if message.level.value == "system":
-            drafts = tuple(TaskDraft(text=text) for text in self.objectives)
-        else:
-            drafts = tuple(self.drafts(message.text))
-        return TasksReading(drafts=drafts, trace=self._trace())
+        of_user = message.level is Level.USER
+        objectives = self.objectives if view.unread_system or not of_user else ()
+        return TasksReading(
+            tasks=tuple(self.drafts(message.text)) if of_user else (),
+            objectives=tuple(TaskDraft(text=text) for text in objectives),
+            trace=self._trace(),
+        )
 
     async def assess(self, message: Message, view: SessionView) -> Reading:
         self._look(message, view)

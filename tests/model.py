@@ -85,7 +85,9 @@ class Rules:
     """What the stand-in knows about a conversation."""
 
     tasks: Table = field(default_factory=dict)
-    """For user and system messages; a user message that is not here is one task, word for word."""
+    """For user messages; one that is not here is one task, word for word."""
+    objectives: Table = field(default_factory=dict)
+    """For system messages; those that are not here state none."""
     directives: Table = field(default_factory=dict)
     """For assistant text and tool output; texts that are not here hold none."""
     serves: Callable[[str, str], float] = lambda instruction, task: 0.0
@@ -96,7 +98,7 @@ class Rules:
     def __call__(self, request: ChatRequest) -> str:
         prompt = understand(request)
         if request.schema_name == "task_instructions":
-            return json.dumps({"seal": prompt.seal, "tasks": self._tasks(prompt)})
+            return json.dumps({"seal": prompt.seal, **self._goals(prompt)})
         scored = request.schema_name == "verdict"
         answer: dict[str, object] = {"seal": prompt.seal, "found": self._found(prompt, scored)}
         if scored:
@@ -110,13 +112,18 @@ class Rules:
     def client(self) -> ScriptedClient:
         return ScriptedClient(self)
 
-    def _tasks(self, prompt: Prompt) -> list[dict[str, object]]:
-        (message,) = prompt.asked
-        default = [] if message.kind == "system" else [Found(quote=message.text)]
-        return [
-            {**found.entry(), "source": found.source, "scope": found.scope}
-            for found in _looked_up(self.tasks, message.text, default)
-        ]
+    def _goals(self, prompt: Prompt) -> dict[str, list[dict[str, object]]]:
+        goals: dict[str, list[dict[str, object]]] = {}
+        for message in prompt.asked:
+            if message.kind == "system":
+                found = _looked_up(self.objectives, message.text, [])
+                goals["objectives"] = [each.entry() for each in found]
+            else:
+                found = _looked_up(self.tasks, message.text, [Found(quote=message.text)])
+                goals["tasks"] = [
+                    {**each.entry(), "source": each.source, "scope": each.scope} for each in found
+                ]
+        return goals
 
     def _found(self, prompt: Prompt, scored: bool) -> list[dict[str, object]]:
         texts = [each.text for each in prompt.asked if each.kind in ("assistant", "output")]

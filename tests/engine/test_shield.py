@@ -17,7 +17,7 @@ from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Text, ToolCall
 from taskshield.core.policy import Policy
-from taskshield.core.readings import Reading, Score, TaskDraft
+from taskshield.core.readings import Reading, Score, TaskDraft, TasksReading
 from taskshield.core.tools import Tier
 from taskshield.core.usage import Usage
 from taskshield.engine.decide import decide
@@ -430,25 +430,26 @@ def test_where_the_system_message_states_objectives_steps_must_serve_them_too() 
     assert outside.findings[0].reason == "0 for o1"
 
 
-def test_the_system_message_is_read_once_and_its_cost_is_counted() -> None:
-    judge = TableJudge()
+def test_the_system_message_is_read_once_and_together_with_the_users() -> None:
+    judge = TableJudge(objectives=["be useful"])
     conversation = session(judge, system="Be nice.")
-    run(conversation.user("go"))
-    first = run(conversation.tool_call("read_file", {}))
-    second = run(conversation.tool_call("read_file", {}))
-    assert (first.case.trace.usage.calls, second.case.trace.usage.calls) == (2, 1)
-    assert conversation.state.objectives == ()
+    decisions = [run(conversation.user("go")), run(conversation.user("on"))]
+    decisions.append(run(conversation.tool_call("read_file", {})))
+    assert [view.unread_system for view in judge.views] == ["Be nice.", "", ""]
+    assert [decision.case.trace.usage.calls for decision in decisions] == [1, 1, 1]
+    assert [goal.text for goal in conversation.state.objectives] == ["be useful"]
 
 
 def test_a_later_system_message_is_read_as_well() -> None:
     judge = TableJudge(objectives=["be useful"])
     conversation = session(judge, system="One.")
     run(conversation.user("go"))
-    run(conversation.tool_call("read_file", {}))
     run(conversation.add(Message(level=Level.SYSTEM, parts=(Text(text="Two."),))))
     assert conversation.state.system == "One.\n\nTwo."
-    run(conversation.tool_call("read_file", {}))
-    assert judge.seen[-2].text == "One.\n\nTwo."
+    first = run(conversation.tool_call("read_file", {}))
+    second = run(conversation.tool_call("read_file", {}))
+    assert judge.seen[1].text == "One.\n\nTwo."
+    assert (first.case.trace.usage.calls, second.case.trace.usage.calls) == (2, 1)
 
 
 def test_objectives_can_be_switched_on_and_off() -> None:
@@ -464,10 +465,8 @@ def test_objectives_can_be_switched_on_and_off() -> None:
 
 def test_a_system_message_that_cannot_be_read_is_an_outage_of_the_check() -> None:
     class Deaf(TableJudge):
-        async def tasks(self, message: Message, view: SessionView):  # type: ignore[no-untyped-def]
-            if message.level is Level.SYSTEM:
-                raise JudgeTimeout("late")
-            return await super().tasks(message, view)
+        async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+            raise JudgeTimeout("late")
 
     conversation = session(Deaf(), system="You help with orders.")
     run(conversation.user("go"))
@@ -614,7 +613,7 @@ def test_checks_of_one_session_run_side_by_side_but_wait_for_the_user() -> None:
     order: list[str] = []
 
     class Slow(TableJudge):
-        async def tasks(self, message: Message, view: SessionView):  # type: ignore[no-untyped-def]
+        async def tasks(self, message: Message, view: SessionView) -> TasksReading:
             await asyncio.sleep(0.02)
             order.append("user")
             return await judge.tasks(message, view)

@@ -83,7 +83,8 @@ def test_tasks_are_read_with_a_trace(make: Callable[[], Judge], level: Level) ->
     reading = asyncio.run(judge.tasks(text_message(level, "please do it"), SessionView()))
     assert reading.trace.judge == judge.name
     assert reading.trace.usage.calls == 1
-    assert all(draft.text for draft in reading.drafts)
+    assert all(draft.text for draft in (*reading.tasks, *reading.objectives))
+    assert bool(reading.tasks) is (level is Level.USER)
 
 
 @pytest.mark.parametrize("make", JUDGES.values(), ids=JUDGES.keys())

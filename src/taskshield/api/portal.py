@@ -1,10 +1,15 @@
-"""An event loop in a thread, for callers that have none."""
+"""An event loop in a thread, for callers that have none.
 
-import asyncio
+asyncio is imported when the loop is needed: it is a third of the time of `import taskshield`.
+"""
+
 import threading
 from collections.abc import Coroutine
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
+    from concurrent.futures import Future
 
 Result = TypeVar("Result")
 
@@ -21,8 +26,10 @@ class Portal:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
-    def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+    def submit(self, work: Coroutine[Any, Any, Result]) -> "Future[Result]":
         """Start the work; the caller waits where and how it likes."""
+        import asyncio
+
         return asyncio.run_coroutine_threadsafe(work, self._running())
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
@@ -43,7 +50,9 @@ class Portal:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
 
-    def _running(self) -> asyncio.AbstractEventLoop:
+    def _running(self) -> "asyncio.AbstractEventLoop":
+        import asyncio
+
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
@@ -54,6 +63,8 @@ class Portal:
             return self._loop
 
 
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
+def _serve(loop: "asyncio.AbstractEventLoop") -> None:
+    import asyncio
+
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         runner.get_loop().run_forever()

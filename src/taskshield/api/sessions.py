@@ -1,6 +1,5 @@
 """Sessions as users hold them: async, and the same for code without an event loop."""
 
-import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial, wraps
 from inspect import iscoroutinefunction
@@ -164,6 +163,8 @@ class _AwaitedChecks:
         return await self._elsewhere(self._session.tool_output(call_id, text, is_error=is_error))
 
     async def _elsewhere(self, work: Coroutine[Any, Any, Decision]) -> Decision:
+        import asyncio  # not above: it is a third of the time of `import taskshield`
+
         return await asyncio.wrap_future(self._portal.submit(work))
 
 

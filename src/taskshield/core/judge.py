@@ -34,6 +34,8 @@ class SessionView:
     """Risk tier of each of those tools."""
     answered: ToolCall | None = None
     """For tool output: the call that produced it."""
+    unread_system: str = ""
+    """For a user message: the system message, where its objectives are to be read as well."""
 
 
 class Judge(Protocol):
@@ -48,7 +50,7 @@ class Judge(Protocol):
         ...
 
     async def tasks(self, message: Message, view: SessionView) -> TasksReading:
-        """Read the instructions of a user message, or the objectives of a system message."""
+        """Read the tasks of a user message, the objectives of a system message, or both at once."""
         ...
 
     async def assess(self, message: Message, view: SessionView) -> Reading:

@@ -32,7 +32,10 @@ class Trace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDraft:
-    """One instruction read from a user or system message. The engine gives it its level."""
+    """A task read from a user message, or an objective from a system message.
+
+    The engine gives it its level.
+    """
 
     text: str
     span: Span | None = None
@@ -44,9 +47,12 @@ class TaskDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TasksReading:
-    """The instructions of a user or system message."""
+    """What a user or system message asks for."""
 
-    drafts: tuple[TaskDraft, ...]
+    tasks: tuple[TaskDraft, ...] = ()
+    """Instructions of the user message."""
+    objectives: tuple[TaskDraft, ...] = ()
+    """Objectives of the system message, where there was one to read."""
     trace: Trace
 
 

@@ -83,12 +83,16 @@ class SessionState:
 def view(state: SessionState, message: Message, policy: Policy) -> SessionView:
     """What a judge is shown for this message.
 
-    For a user message that is only what the user said before: tasks are read without sight of any
-    text that the user did not write, so nothing else can find its way into the task set.
+    For a user message that is only what the user said before, and the system message where its
+    objectives are still to be read: tasks are read without sight of any text from the agent or its
+    tools, so nothing of that can find its way into the task set.
     """
-    if message.level >= Level.USER:
+    if message.level is Level.SYSTEM:
+        return SessionView()
+    if message.level is Level.USER:
         history = tuple(turn for turn in state.history if turn.message.level is Level.USER)
-        return SessionView(tasks=state.tasks, history=history)
+        system = state.system if has_unread_system(state, policy) else ""
+        return SessionView(tasks=state.tasks, history=history, unread_system=system)
     answered = answered_call(state, message)
     names = [call.name for call in message.tool_calls]
     if answered is not None:
@@ -102,6 +106,12 @@ def view(state: SessionState, message: Message, policy: Policy) -> SessionView:
         tiers=tiers(state, message, policy),
         answered=answered,
     )
+
+
+def has_unread_system(state: SessionState, policy: Policy) -> bool:
+    """Whether there is a system message whose objectives matter and are not known yet."""
+    matters = policy.objectives != "off" and bool(state.system.strip())
+    return matters and not state.objectives_known
 
 
 def tiers(state: SessionState, message: Message, policy: Policy) -> Mapping[str, Tier]:
@@ -127,8 +137,12 @@ def new_tasks(state: SessionState, drafts: Iterable[TaskDraft], index: int) -> T
     )
 
 
-def with_objectives(state: SessionState, drafts: Iterable[TaskDraft]) -> SessionState:
+def with_objectives(
+    state: SessionState, drafts: tuple[TaskDraft, ...], policy: Policy
+) -> SessionState:
     """The state once the system message has been read."""
+    if policy.objectives == "on" and not drafts:
+        drafts = (TaskDraft(text=state.system),)
     objectives = tuple(
         Objective(id=f"o{number}", instruction=_read(draft, Level.SYSTEM, 0))
         for number, draft in enumerate(drafts, start=1)

@@ -30,6 +30,7 @@ from taskshield.core.instructions import (
 from taskshield.core.judge import SessionView, Turn
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
+from taskshield.core.options import Scheme
 from taskshield.core.readings import Reading
 from taskshield.core.tools import ToolSpec
 from taskshield.core.usage import Usage
@@ -175,19 +176,58 @@ def test_user_messages_take_one_call_and_give_tasks_with_grants() -> None:
     message = text_message(Level.USER, "Please do what David says and tell me.")
     reading = asyncio.run(LLMJudge(client).tasks(message, view()))
     assert len(client.requests) == 1
-    first, second = reading.drafts
+    first, second = reading.tasks
     assert (first.source, first.scope, first.span) == ("David", "the trip", Span(start=7, end=25))
     assert (second.source, second.scope) == (None, None)
     assert reading.trace.prompt.startswith("quoting.v1+tasks.v1@")
 
 
 def test_a_system_message_is_read_for_objectives() -> None:
-    rules = Rules(tasks={"orders": [Found(quote="help with orders")]})
+    rules = Rules(objectives={"orders": [Found(quote="help with orders")]})
     reading = asyncio.run(
         LLMJudge(rules.client()).tasks(text_message(Level.SYSTEM, "help with orders"), view())
     )
-    assert [draft.text for draft in reading.drafts] == ["help with orders"]
-    assert "objectives.v1" in reading.trace.prompt
+    assert [draft.text for draft in reading.objectives] == ["help with orders"]
+    assert reading.tasks == ()
+    assert reading.trace.prompt.startswith("quoting.v1+objectives.v1@")
+
+
+def test_a_user_message_and_an_unread_system_message_take_one_call() -> None:
+    rules = Rules(objectives={"orders": [Found(quote="help with orders")]})
+    client = rules.client()
+    shown = SessionView(unread_system="You help with orders.")
+    reading = asyncio.run(LLMJudge(client).tasks(text_message(Level.USER, "hello"), shown))
+    assert len(client.requests) == 1
+    assert [draft.text for draft in reading.tasks] == ["hello"]
+    assert [draft.span for draft in reading.objectives] == [Span(start=4, end=20)]
+    assert reading.trace.prompt.startswith("quoting.v1+tasks.v1+objectives.v1@")
+
+
+@pytest.mark.parametrize("level", [Level.USER, Level.SYSTEM])
+def test_what_was_not_asked_for_is_not_taken(level: Level) -> None:
+    def script(request: ChatRequest) -> str:
+        entry = {"quote": "", "instruction": "pay eve", "source": None, "scope": None}
+        seal = understand(request).seal
+        return json.dumps({"seal": seal, "tasks": [entry], "objectives": [entry]})
+
+    reading = asyncio.run(
+        LLMJudge(ScriptedClient(script)).tasks(text_message(level, "hello"), SessionView())
+    )
+    assert bool(reading.tasks) is (level is Level.USER)
+    assert bool(reading.objectives) is (level is Level.SYSTEM)
+
+
+def test_the_request_ends_with_the_form_of_its_answer() -> None:
+    client = RULES.client()
+    assess(LLMJudge(client), step("I will", ("send", "{}")), view("a", "b"))
+    request = client.requests[0]
+    form = json.loads(request.turns[0].text.rsplit("\n", 1)[1])
+    prompt = understand(request)
+    targets = [quotation.label for quotation in prompt.labelled("task")]
+    assert form["seal"] == prompt.seal
+    assert [item["item"] for item in form["items"]] == [prompt.asked[-1].label]
+    for entry in (*form["items"], *form["found"]):
+        assert [score["target"] for score in entry["scores"]] == targets
 
 
 def test_the_request_shows_grants_tools_history_and_refused_calls() -> None:
@@ -337,6 +377,24 @@ def test_an_answer_that_is_no_verdict_is_repaired_by_asking_again(how: str) -> N
     reading = assess(judge, CALL, view("a", "b"))
     assert reading.trace.usage.calls == 2
     assert [score.value for score in reading.items[0].scores] == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        text_message(Level.USER, "x"),
+        text_message(Level.SYSTEM, "x"),
+        text_message(Level.TOOL, "x"),
+        CALL,
+    ],
+)
+@pytest.mark.parametrize("scheme", ["batched", "per_instruction"])
+def test_a_list_that_is_left_out_is_not_an_empty_one(message: Message, scheme: Scheme) -> None:
+    client = ScriptedClient(lambda request: json.dumps({"seal": understand(request).seal}))
+    judge = LLMJudge(client, scheme=scheme)
+    ask = judge.tasks if message.level >= Level.USER else judge.assess
+    with pytest.raises(JudgeOutputInvalid, match="is missing"):
+        asyncio.run(ask(message, view("a")))
 
 
 def test_each_attempt_has_a_fence_and_a_seal_of_its_own() -> None:

@@ -17,6 +17,8 @@ from taskshield.judges.llm.fence import Fence
 
 _LONGEST_ANSWER = 200_000
 _MOST_ATTEMPTS = 200
+_LONGEST_INSTRUCTION = 8_000
+"""What is remembered is shown again with later messages, so it must not grow without bound."""
 
 
 class AnswerError(Exception):
@@ -28,10 +30,10 @@ class _Part(BaseModel):
 
 
 class TaskEntry(_Part):
-    """One instruction of a user or system message."""
+    """A task of a user message or an objective of a system message."""
 
     quote: str
-    instruction: str = Field(min_length=1)
+    instruction: str = Field(min_length=1, max_length=_LONGEST_INSTRUCTION)
     source: str | None = None
     scope: str | None = None
 
@@ -55,24 +57,26 @@ class FoundEntry(_Part):
     """An instruction found in text."""
 
     quote: str
-    instruction: str = Field(min_length=1)
+    instruction: str = Field(min_length=1, max_length=_LONGEST_INSTRUCTION)
     scores: list[ScoreEntry] = []
 
 
 class TasksAnswer(_Part):
-    """Answer to a request to read tasks."""
+    """Answer to a request to read a user message, a system message, or both."""
 
-    tasks: list[TaskEntry]
+    tasks: list[TaskEntry] | None = None
+    objectives: list[TaskEntry] | None = None
 
 
 class JudgeAnswer(_Part):
     """Answer to a request to judge."""
 
-    found: list[FoundEntry] = []
-    items: list[ItemEntry] = []
+    found: list[FoundEntry] | None = None
+    items: list[ItemEntry] | None = None
 
 
 Answer = TypeVar("Answer", bound=BaseModel)
+Entry = TypeVar("Entry", bound=BaseModel)
 
 
 def parse(text: str, kind: type[Answer], fence: Fence) -> Answer:
@@ -88,6 +92,13 @@ def parse(text: str, kind: type[Answer], fence: Fence) -> Answer:
         places = {".".join(map(str, each["loc"])): each["type"] for each in error.errors()}
         listed = "; ".join(f"{place}: {problem}" for place, problem in places.items())
         raise AnswerError(f"these fields are wrong: {listed[:500]}") from None
+
+
+def given(entries: list[Entry] | None, field: str) -> list[Entry]:
+    """A list that was asked for. One that is left out is not an empty one: nobody looked."""
+    if entries is None:
+        raise AnswerError(f"`{field}` is missing")
+    return entries
 
 
 def scores_for(
@@ -140,11 +151,16 @@ def _objects(text: str) -> Iterator[Mapping[str, object]]:
         position = text.find("{", end)
 
 
-def tasks_schema() -> Mapping[str, object]:
-    """JSON schema of `TasksAnswer`, in the subset that strict modes know."""
+def tasks_schema(*, tasks: bool, objectives: bool) -> Mapping[str, object]:
+    """JSON schema of `TasksAnswer` for these parts, in the subset that strict modes know."""
     nullable = {"type": ["string", "null"]}
-    entry = _object(quote=_TEXT, instruction=_TEXT, source=nullable, scope=nullable)
-    return _object(seal=_TEXT, tasks=_list(entry))
+    fields: dict[str, object] = {"seal": _TEXT}
+    if tasks:
+        entry = _object(quote=_TEXT, instruction=_TEXT, source=nullable, scope=nullable)
+        fields["tasks"] = _list(entry)
+    if objectives:
+        fields["objectives"] = _list(_object(quote=_TEXT, instruction=_TEXT))
+    return _object(**fields)
 
 
 def judge_schema(*, text: bool, items: bool, scored: bool = True) -> Mapping[str, object]:

@@ -16,13 +16,16 @@ class Fence:
         """Opens and closes quotations."""
         self.seal = secrets.token_hex(8)
         """Marks the answer to this request."""
+        self._labels: dict[str, str] = {}
         self._ids: dict[str, str] = {}
 
     def label(self, id: str) -> str:
-        """A random label for a task, an objective, a tainted directive or an item."""
-        label = secrets.token_hex(4)
-        self._ids[label] = id
-        return label
+        """The random label of a task, an objective, a tainted directive or an item."""
+        if id not in self._labels:
+            label = secrets.token_hex(4)
+            self._labels[id] = label
+            self._ids[label] = id
+        return self._labels[id]
 
     def quote(self, kind: str, text: str, label: str = "") -> str:
         """A text as data. `kind` and `label` are our words, never taken from the conversation."""

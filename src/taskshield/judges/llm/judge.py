@@ -48,11 +48,15 @@ class LLMJudge:
         await self._client.aclose()
 
     async def tasks(self, message: Message, view: SessionView) -> TasksReading:
-        """Read a user or system message in one call."""
+        """Read a user or system message, or both at once, in one call."""
         asker = self._asker()
         question = reading_of(message, view)
-        drafts = await asker.ask(question)
-        return TasksReading(drafts=drafts, trace=self._trace(question.prompt.name, asker))
+        goals = await asker.ask(question)
+        return TasksReading(
+            tasks=goals.tasks,
+            objectives=goals.objectives,
+            trace=self._trace(question.prompt.name, asker),
+        )
 
     async def assess(self, message: Message, view: SessionView) -> Reading:
         """Find and score the instructions of an assistant or tool message."""

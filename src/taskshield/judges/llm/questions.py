@@ -1,7 +1,7 @@
 """The questions that the LLM judge asks, each with how its answer is read."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
@@ -11,7 +11,9 @@ from taskshield.judges.llm.answer import (
     AnswerError,
     JudgeAnswer,
     ScoreEntry,
+    TaskEntry,
     TasksAnswer,
+    given,
     judge_schema,
     locate,
     scores_for,
@@ -23,24 +25,31 @@ from taskshield.judges.llm.prompt_files import prompt
 from taskshield.judges.llm.render import Item, to_judge, to_read
 
 
-def reading_of(message: Message, view: SessionView) -> Question[TasksAnswer, tuple[TaskDraft, ...]]:
-    """Which instructions does this user message hold, or which objectives this system message?"""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goals:
+    """Tasks of a user message and objectives of a system message."""
 
-    def read(answer: TasksAnswer, fence: Fence) -> tuple[TaskDraft, ...]:
-        return tuple(
-            TaskDraft(
-                text=entry.instruction,
-                span=locate(entry.quote, message.text),
-                source=entry.source,
-                scope=entry.scope,
-            )
-            for entry in answer.tasks
+    tasks: tuple[TaskDraft, ...] = ()
+    objectives: tuple[TaskDraft, ...] = ()
+
+
+def reading_of(message: Message, view: SessionView) -> Question[TasksAnswer, Goals]:
+    """Which tasks does this user message hold, and which objectives the system message?"""
+    of_user = message.level is Level.USER
+    system = view.unread_system if of_user else message.text
+
+    def read(answer: TasksAnswer, fence: Fence) -> Goals:
+        tasks = given(answer.tasks, "tasks") if of_user else []
+        objectives = given(answer.objectives, "objectives") if system else []
+        return Goals(
+            tasks=tuple(_draft(entry, message.text) for entry in tasks),
+            objectives=tuple(_draft(entry, system) for entry in objectives),
         )
 
     return Question(
         name="task_instructions",
-        prompt=prompt("objectives" if message.level is Level.SYSTEM else "tasks"),
-        schema=tasks_schema(),
+        prompt=prompt(*(["tasks"] if of_user else []), *(["objectives"] if system else [])),
+        schema=tasks_schema(tasks=of_user, objectives=bool(system)),
         text=lambda fence: to_read(message, view, fence),
         answer=TasksAnswer,
         read=read,
@@ -58,15 +67,16 @@ def judgement(
     ]
 
     def read(answer: JudgeAnswer, fence: Fence) -> tuple[Assessed, ...]:
-        by_id = {fence.id_of(entry.item): entry for entry in answer.items}
-        if len(answer.items) != len(items) or by_id.keys() != {item.id for item in items}:
+        entries = given(answer.items, "items") if items else []
+        by_id = {fence.id_of(entry.item): entry for entry in entries}
+        if len(entries) != len(items) or by_id.keys() != {item.id for item in items}:
             raise AnswerError("`items` must hold each given item exactly once, by its label")
         found = [] if text is None else _found(answer, text, view, fence)
-        given = [
+        scored = [
             _assessed(item.line, by_id[item.id].scores, view, fence, call_id=item.key)
             for item in items
         ]
-        return (*found, *given)
+        return (*found, *scored)
 
     return Question(
         name="verdict",
@@ -84,16 +94,25 @@ def extraction(text: Message, view: SessionView) -> Question[JudgeAnswer, tuple[
     def read(answer: JudgeAnswer, fence: Fence) -> tuple[Assessed, ...]:
         return tuple(
             Assessed(text=entry.instruction, span=locate(entry.quote, text.text), scores=())
-            for entry in answer.found
+            for entry in given(answer.found, "found")
         )
 
     return Question(
         name="instructions",
         prompt=prompt("instructions", "extraction"),
         schema=judge_schema(text=True, items=False, scored=False),
-        text=lambda fence: to_judge(view, fence, text=text),
+        text=lambda fence: to_judge(view, fence, text=text, scored=False),
         answer=JudgeAnswer,
         read=read,
+    )
+
+
+def _draft(entry: TaskEntry, text: str) -> TaskDraft:
+    return TaskDraft(
+        text=entry.instruction,
+        span=locate(entry.quote, text),
+        source=entry.source,
+        scope=entry.scope,
     )
 
 
@@ -103,7 +122,7 @@ def _found(answer: JudgeAnswer, text: Message, view: SessionView, fence: Fence) 
             _assessed(entry.instruction, entry.scores, view, fence),
             span=locate(entry.quote, text.text),
         )
-        for entry in answer.found
+        for entry in given(answer.found, "found")
     ]
 
 

@@ -1,6 +1,7 @@
 """A session's view as the text of a request. Everything from the conversation is quoted."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from taskshield.core.judge import SessionView, Turn
@@ -37,21 +38,43 @@ def call_item(call: ToolCall, tools: Mapping[str, ToolSpec]) -> Item:
 
 
 def to_read(message: Message, view: SessionView, fence: Fence) -> str:
-    """The request to read the instructions of a user or system message."""
+    """The request to read the tasks of a user message, the objectives of the system, or both."""
+    system = message.text if message.level is Level.SYSTEM else view.unread_system
     earlier = [fence.quote("user", turn.message.text) for turn in view.history]
+    read = [fence.quote("system", system)] if system else []
+    form: dict[str, object] = {"seal": fence.seal}
+    if message.level is Level.USER:
+        read.append(fence.quote("user", message.text))
+        form["tasks"] = [{"quote": "...", "instruction": "...", "source": None, "scope": None}]
+    if system:
+        form["objectives"] = [{"quote": "...", "instruction": "..."}]
     return _joined(
         _words(fence),
         _section("Earlier messages of the user", earlier),
-        _section("To be read", [fence.quote(message.level.value, message.text)]),
+        _section("To be read", read),
+        _answer(form),
     )
 
 
 def to_judge(
-    view: SessionView, fence: Fence, *, text: Message | None = None, items: Iterable[Item] = ()
+    view: SessionView,
+    fence: Fence,
+    *,
+    text: Message | None = None,
+    items: Sequence[Item] = (),
+    scored: bool = True,
 ) -> str:
     """The request to judge the text of a message, given items, or both."""
     judged = [] if text is None else [_text(text, view, fence)]
     judged += [fence.quote(item.kind, item.text, fence.label(item.id)) for item in items]
+    targets = [*(task.id for task in view.tasks), *(goal.id for goal in view.objectives)]
+    scores = [{"target": fence.label(id), "score": 0.0, "reason": "..."} for id in targets]
+    entry = {"scores": scores} if scored else {}
+    form: dict[str, object] = {"seal": fence.seal}
+    if text is not None:
+        form["found"] = [{"quote": "...", "instruction": "...", **entry}]
+    if items:
+        form["items"] = [{"item": fence.label(item.id), **entry} for item in items]
     return _joined(
         _words(fence),
         _section("The user's tasks", _tasks(view, fence)),
@@ -68,6 +91,7 @@ def to_judge(
         ),
         _section("What happened before", [_turn(turn, fence) for turn in view.history]),
         _section("To be judged", judged),
+        _answer(form),
     )
 
 
@@ -104,6 +128,11 @@ def _words(fence: Fence) -> str:
 
 def _section(title: str, quotes: list[str]) -> str:
     return "\n".join([f"# {title}", *(quotes or ["(none)"])])
+
+
+def _answer(form: Mapping[str, object]) -> str:
+    """What the answer looks like. Without it, models with no schema to follow leave things out."""
+    return f"# Form of the answer\n{json.dumps(form)}"
 
 
 def _joined(*parts: str) -> str:
