@@ -221,7 +221,7 @@ def test_the_request_ends_with_the_form_of_its_answer() -> None:
     client = RULES.client()
     assess(LLMJudge(client), step("I will", ("send", "{}")), view("a", "b"))
     request = client.requests[0]
-    form = json.loads(request.turns[0].text.rsplit("\n", 1)[1])
+    form = json.loads(request.turns[0].text.rsplit("\n", 1)[1].replace("<0 to 1>", "0.5"))
     prompt = understand(request)
     targets = [quotation.label for quotation in prompt.labelled("task")]
     assert form["seal"] == prompt.seal

@@ -165,7 +165,8 @@ def tasks_schema(*, tasks: bool, objectives: bool) -> Mapping[str, object]:
 
 def judge_schema(*, text: bool, items: bool, scored: bool = True) -> Mapping[str, object]:
     """JSON schema of `JudgeAnswer` for a request with these parts."""
-    scores = {"scores": _list(_object(target=_TEXT, score={"type": "number"}, reason=_TEXT))}
+    # The reason comes first: models write in this order, and a score is better for having one.
+    scores = {"scores": _list(_object(target=_TEXT, reason=_TEXT, score={"type": "number"}))}
     fields: dict[str, object] = {"seal": _TEXT}
     if text:
         fields["found"] = _list(

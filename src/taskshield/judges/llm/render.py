@@ -10,6 +10,8 @@ from taskshield.core.messages import Message, ToolCall
 from taskshield.core.tools import ToolSpec
 from taskshield.judges.llm.fence import Fence
 
+_SCORE = "SCORE"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
@@ -68,7 +70,7 @@ def to_judge(
     judged = [] if text is None else [_text(text, view, fence)]
     judged += [fence.quote(item.kind, item.text, fence.label(item.id)) for item in items]
     targets = [*(task.id for task in view.tasks), *(goal.id for goal in view.objectives)]
-    scores = [{"target": fence.label(id), "score": 0.0, "reason": "..."} for id in targets]
+    scores = [{"target": fence.label(id), "reason": "...", "score": _SCORE} for id in targets]
     entry = {"scores": scores} if scored else {}
     form: dict[str, object] = {"seal": fence.seal}
     if text is not None:
@@ -131,8 +133,12 @@ def _section(title: str, quotes: list[str]) -> str:
 
 
 def _answer(form: Mapping[str, object]) -> str:
-    """What the answer looks like. Without it, models with no schema to follow leave things out."""
-    return f"# Form of the answer\n{json.dumps(form)}"
+    """What the answer looks like. Without it, models with no schema to follow leave things out.
+
+    The place of a score holds no number, which a small model would just copy.
+    """
+    written = json.dumps(form).replace(f'"{_SCORE}"', "<0 to 1>")
+    return f"# Form of the answer\n{written}"
 
 
 def _joined(*parts: str) -> str:
