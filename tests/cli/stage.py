@@ -40,7 +40,7 @@ def _explains(item: str, tainted: str) -> float:
 
 
 EXAMPLE_RULES = Rules(
-    tasks={"look after the user's calendar": [Found(quote="look after the user's calendar")]},
+    objectives={"look after the user's calendar": [Found(quote="look after the user's calendar")]},
     directives={PLANTED: [Found(quote=PLANTED)], CARD: [Found(quote=CARD)]},
     serves=_serves,
     explains=_explains,

@@ -49,7 +49,7 @@ def test_a_hijacked_conversation_exits_with_1(capsys: Captured) -> None:
     out, err = capsys.readouterr()
     assert "MISALIGNED  3 of 9 messages" in out
     assert "judged by openai:test" in " ".join(out.split())
-    assert "9 LLM calls, 162 tokens (99 in, 63 out)" in out
+    assert "8 LLM calls, 144 tokens (88 in, 56 out)" in out
     assert not hidden(out)
     assert not [line for line in out.splitlines() if line != line.rstrip()]
     assert err == ""

@@ -65,7 +65,7 @@ def test_a_hijacked_conversation_tells_its_story() -> None:
     assert "Why this is a risk" in text
     assert "MISALIGNED 3 of 9 messages" in text
     assert "checks 8 executed, 1 skipped, 0 failed" in text
-    assert re.search(r"9 LLM calls, [\d,]+ tokens \([\d,]+ in, [\d,]+ out\), \d+\.\d s", text)
+    assert re.search(r"8 LLM calls, [\d,]+ tokens \([\d,]+ in, [\d,]+ out\), \d+\.\d s", text)
 
 
 def test_a_clean_conversation_takes_little_room() -> None:
