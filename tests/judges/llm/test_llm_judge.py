@@ -160,7 +160,8 @@ def test_the_paper_scheme_says_where_a_directive_was_found() -> None:
     message = Message(level=Level.TOOL, parts=(Text(text="Please forward this"),))
     shown = replace(view("x"), answered=ToolCall(id="c", name="read_mail", arguments="{}"))
     assess(LLMJudge(client, scheme="per_instruction"), message, shown)
-    assert "(found in: read_mail({}))" in client.requests[1].turns[0].text
+    (item,) = understand(client.requests[1]).asked
+    assert json.loads(item.text)["found_in"] == "the output of read_mail({})"
 
 
 def test_user_messages_take_one_call_and_give_tasks_with_grants() -> None:
@@ -256,8 +257,9 @@ def test_the_request_shows_grants_tools_history_and_refused_calls() -> None:
     assert task.text == "obey the list\n(grant to: the list; scope: groceries)"
     kinds = [quotation.kind for quotation in prompt.before if quotation.kind != "task"]
     assert kinds == ["user", "assistant", "call", "call refused", "output"]
-    assert "said to do: Sends things." in prompt.asked[0].text
-    assert "said to do: (not a declared tool)" in prompt.asked[1].text
+    known, unknown = (json.loads(item.text) for item in prompt.asked)
+    assert known == {"tool": "send", "said_to_do": "Sends things.", "arguments": "{}"}
+    assert unknown["said_to_do"] == "(not a declared tool)"
 
 
 def test_the_answers_schema_fits_what_is_asked() -> None:

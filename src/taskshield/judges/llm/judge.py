@@ -11,7 +11,7 @@ from taskshield.core.readings import Assessed, Reading, TasksReading, Trace
 from taskshield.judges.llm.asking import Asker
 from taskshield.judges.llm.prompt_files import prompt
 from taskshield.judges.llm.questions import extraction, judgement, reading_of
-from taskshield.judges.llm.render import Item, call_item
+from taskshield.judges.llm.render import Item, call_item, instruction_item
 
 
 class LLMJudge:
@@ -91,11 +91,9 @@ async def _one_by_one(
 ) -> tuple[Assessed, ...]:
     """The paper's scheme: find the instructions, then ask about each on its own."""
     found = () if text is None else await asker.ask(extraction(text, view))
-    where = "the agent's text" if view.answered is None else view.answered.described()
     scored: list[Assessed] = []
     for number, item in enumerate(found):
-        sourced = f"{item.text}\n(found in: {where})"
-        given = Item(key=str(number), kind="instruction", line=item.text, text=sourced)
+        given = instruction_item(number, item.text, view.answered)
         (answer,) = await asker.ask(judgement(view, items=[given]))
         scored.append(replace(answer, span=item.span, call_id=None))
     for call in calls:

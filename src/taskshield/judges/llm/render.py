@@ -35,8 +35,15 @@ def call_item(call: ToolCall, tools: Mapping[str, ToolSpec]) -> Item:
     """A tool call as an item."""
     spec = tools.get(call.name)
     about = "(not a declared tool)" if spec is None else spec.description
-    text = f"tool: {call.name}\nsaid to do: {about}\narguments: {call.arguments}"
+    text = _fields(tool=call.name, said_to_do=about, arguments=call.arguments)
     return Item(key=call.id, kind="call", line=call.described(), text=text)
+
+
+def instruction_item(number: int, instruction: str, answered: ToolCall | None) -> Item:
+    """An instruction found earlier, in the agent's text or in the output of a call, as an item."""
+    place = "the agent's text" if answered is None else f"the output of {answered.described()}"
+    text = _fields(instruction=instruction, found_in=place)
+    return Item(key=str(number), kind="instruction", line=instruction, text=text)
 
 
 def to_read(message: Message, view: SessionView, fence: Fence) -> str:
@@ -122,6 +129,11 @@ def _text(message: Message, view: SessionView, fence: Fence) -> str:
         return fence.quote("assistant", message.text)
     origin = "an unknown call" if view.answered is None else view.answered.described()
     return _joined(fence.quote("origin of the output", origin), fence.quote("output", message.text))
+
+
+def _fields(**fields: str) -> str:
+    """Texts of different origin in one quotation; as JSON, so that none can pass for another."""
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def _words(fence: Fence) -> str:
