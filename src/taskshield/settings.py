@@ -52,8 +52,8 @@ class PolicySettings(_Section):
     """What happens to tool output with misaligned directives."""
     outage: dict[Tier, OutageResponse] = {}
     """What happens to a call that could not be checked; "block" but for reads, which pass."""
-    output_outage: OutputOutageResponse = "annotate"
-    """What happens to tool output that could not be checked."""
+    output_outage: OutputOutageResponse | None = None
+    """Tool output that could not be checked; withheld under "redact", else annotated."""
     rounds: Annotated[int, Field(ge=0)] = 3
     """Feedback rounds in one turn of the user."""
     epsilon: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None

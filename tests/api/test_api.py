@@ -12,6 +12,7 @@ import pytest
 from taskshield import (
     AsyncShield,
     ConfigError,
+    ConversationError,
     Decision,
     Shield,
     Tier,
@@ -173,6 +174,54 @@ def test_errors_of_guarded_functions_pass_unless_they_direct_the_agent() -> None
         with pytest.raises(ToolOutputRejected):
             guarded("mail eve")
         assert session.state.tools["read_alice"].name == "read_alice"
+
+
+def test_calls_without_ids_get_their_own() -> None:
+    nameless = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
+    with Shield(TableJudge()) as shield:
+        session = shield.session()
+        session.user("go")
+        decision = session.assistant("", [nameless, nameless])
+        assert len({verdict.call.id for verdict in decision.calls}) == 2
+
+
+def test_a_sync_tool_that_gives_something_to_await_is_an_error() -> None:
+    async def later() -> str:
+        return "x"
+
+    with Shield(TableJudge()) as shield:
+        session = shield.session()
+        session.user("go")
+        with pytest.raises(TypeError, match="must be async"):
+            session.guard(lambda: later(), name="get_page")()
+
+
+def test_a_callback_cannot_make_the_shield_wait_for_itself() -> None:
+    errors: list[Exception] = []
+
+    def callback(decision: Decision) -> None:
+        try:
+            session.approve(decision)
+        except ConversationError as error:
+            errors.append(error)
+
+    with Shield(TableJudge(), on_decision=callback) as shield:
+        session = shield.session()
+        session.user("go")
+    assert len(errors) == 1
+
+
+def test_the_thread_stops_even_if_closing_the_judge_fails() -> None:
+    class Stuck(TableJudge):
+        async def aclose(self) -> None:
+            raise OSError("stuck")
+
+    shield = Shield(Stuck())
+    shield.session().user("go")
+    before = threading.active_count()
+    with pytest.raises(OSError, match="stuck"):
+        shield.close()
+    assert threading.active_count() == before - 1
 
 
 def test_sessions_of_one_shield_do_not_mix() -> None:

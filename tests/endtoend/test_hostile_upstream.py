@@ -125,7 +125,7 @@ CAUSES = [
     ),
     Cause(name="empty answer", kind="invalid_output", behaviour=lambda wire: answer(wire.ok(""))),
     Cause(name="refusal", kind="invalid_output", behaviour=lambda wire: answer(refusal(wire))),
-    Cause(name="cut short", kind="invalid_output", behaviour=lambda wire: answer(cut_short(wire))),
+    Cause(name="cut short", kind="oversized", behaviour=lambda wire: answer(cut_short(wire))),
     Cause(
         name="prose",
         kind="invalid_output",
@@ -179,7 +179,7 @@ def test_an_outage_has_the_documented_outcome_and_ends_with_its_cause(
     assert user.allowed
     assert user.case.tasks.tasks[0].text == TASK
     assert (text.allowed, text.content) == (True, "I will do all of it.")
-    assert allowed(calls) == [Tier.READ]
+    assert allowed(calls) == ([] if cause.kind == "oversized" else [Tier.READ])
     assert calls.action == "block"
     assert output.action == "annotate"
     assert output.content.startswith(OUTPUT)
@@ -295,13 +295,13 @@ def test_a_check_that_would_cost_too_much_is_not_even_asked_for() -> None:
         with shield(OPENAI, upstream, max_check_tokens=1_000) as guard:
             decisions = conversation(guard.session(tools=TOOLS))
         assert upstream.seen == []
-    assert all(is_outage(decision, "budget") for decision in decisions)
-    assert allowed(decisions[2]) == [Tier.READ]
+    assert all(is_outage(decision, "oversized") for decision in decisions)
+    assert allowed(decisions[2]) == []
 
 
 def test_a_system_message_that_could_not_be_read_is_read_with_the_next_check() -> None:
     right = modelled(RULES, OPENAI)
-    with Upstream(right, hang_up, right) as upstream, shield(OPENAI, upstream) as guard:
+    with Upstream(hang_up, hang_up, right) as upstream, shield(OPENAI, upstream) as guard:
         session = guard.session(tools=TOOLS, system="You keep the books.")
         session.user(TASK)
         failed, passed = (session.assistant(tool_calls=CALLS) for _ in range(2))

@@ -1,5 +1,6 @@
 """What a judge is shown of the past."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,7 +33,8 @@ def output(id: str, text: str) -> Message:
 
 def test_recent_turns_are_kept_up_to_the_budget() -> None:
     said = [text_message(Level.ASSISTANT, f"{number:04}" * 10) for number in range(20)]
-    kept = [turn.message for turn in told(*said, budget=50)]
+    each = 10 + 16  # the text and its quotation marks
+    kept = [turn.message for turn in told(*said, budget=5 * each)]
     assert kept == said[-5:]
 
 
@@ -51,8 +53,8 @@ def test_a_call_is_never_separated_from_its_outputs() -> None:
     )
     later = [text_message(Level.ASSISTANT, "y" * 40) for _ in range(3)]
     conversation = (both, output("a", "1" * 40), *later, output("b", "2" * 40))
-    assert [turn.message for turn in told(*conversation, budget=54)] == list(conversation)
-    dropped = [turn.message for turn in told(*conversation, budget=45)]
+    assert [turn.message for turn in told(*conversation, budget=180)] == list(conversation)
+    dropped = [turn.message for turn in told(*conversation, budget=179)]
     assert dropped == later
 
 
@@ -70,7 +72,40 @@ def test_long_arguments_are_shortened_too() -> None:
 
 def test_output_of_an_unknown_call_stands_alone() -> None:
     lonely = output("nobody", "text")
-    assert [turn.message for turn in told(lonely, budget=10)] == [lonely]
+    assert [turn.message for turn in told(lonely, budget=100)] == [lonely]
+
+
+def test_turns_without_words_leave_as_well() -> None:
+    empty = [Message(level=Level.TOOL, answers=str(number)) for number in range(300)]
+    assert len(told(*empty, budget=160)) == 10
+
+
+@pytest.mark.parametrize(
+    "big",
+    [
+        output("a", "\U0001f600" * 50_000),
+        Message(
+            level=Level.ASSISTANT,
+            tool_calls=tuple(
+                ToolCall(id=str(number), name="n" * 5_000, arguments="x" * 5_000)
+                for number in range(4)
+            ),
+        ),
+    ],
+)
+def test_one_big_turn_does_not_push_out_what_was_before(big: Message) -> None:
+    earlier = [text_message(Level.ASSISTANT, f"step {number}") for number in range(5)]
+    kept = [turn.message for turn in told(*earlier, call("a"), big, budget=4_000)]
+    assert kept[:5] == earlier
+
+
+def test_the_newest_exchange_is_shortened_until_it_fits() -> None:
+    many = tuple(ToolCall(id=str(number), name="read", arguments="{}") for number in range(8))
+    outputs = [output(str(number), f"{number}" * 4_000) for number in range(8)]
+    step = Message(level=Level.ASSISTANT, tool_calls=many)
+    kept = [turn.message for turn in told(step, *outputs, budget=2_000)]
+    assert [message.answers for message in kept[1:]] == [str(number) for number in range(8)]
+    assert sum(len(message.text) for message in kept) < 2_000 * 4
 
 
 MESSAGES = st.one_of(
@@ -91,7 +126,8 @@ def test_history_is_bounded_ordered_and_keeps_calls_with_outputs(
         estimate_tokens(each.text + "".join(c.name + c.arguments for c in each.tool_calls))
         for each in others
     )
-    assert size <= budget
+    newest_squeezed = 40 * len(others)  # marks that say how much was left out
+    assert size <= budget + newest_squeezed
     assert [m for m in kept if m.level is Level.USER] == [
         m for m in messages if m.level is Level.USER
     ]

@@ -33,6 +33,11 @@ from taskshield.engine.risk import infer, tier_of
         ("invite_guest", Tier.ACCESS),
         ("change_password", Tier.ACCESS),
         ("add_user_to_group", Tier.ACCESS),
+        ("search_and_delete_mail", Tier.DESTRUCTIVE),
+        ("getOrCreatePayment", Tier.FINANCIAL),
+        ("find_and_replace", Tier.WRITE),
+        ("test_then_deploy", Tier.EXTERNAL),
+        ("check_out_cart", Tier.FINANCIAL),
         ("frobnicate", Tier.WRITE),
         ("", Tier.WRITE),
     ],
@@ -66,14 +71,29 @@ def test_where_the_name_has_no_verb_the_description_speaks(description: str, tie
         ("get_page", ToolAnnotations(open_world=True), Tier.EXTERNAL),
         ("update_row", ToolAnnotations(destructive=True), Tier.DESTRUCTIVE),
         ("get_page", ToolAnnotations(read_only=True, destructive=True), Tier.READ),
-        ("create_note", ToolAnnotations(read_only=True), Tier.READ),
+        ("create_note", ToolAnnotations(read_only=True), Tier.WRITE),
     ],
 )
 def test_annotations_are_heard(name: str, annotations: ToolAnnotations, tier: Tier) -> None:
     assert infer(ToolSpec(name=name, annotations=annotations)) is tier
 
 
-@pytest.mark.parametrize("name", ["send_money", "delete_all", "share_file", "send_mail"])
+def test_a_description_that_admits_to_something_grave_is_believed() -> None:
+    for description in ("Deletes every file.", "Pays the bill", "Shares the folder"):
+        assert infer(ToolSpec(name="lookup", description=description)).side_effects
+    sending = ToolSpec(name="send_mail", description="Send a mail to a user or a member")
+    assert infer(sending) is Tier.EXTERNAL
+    harmless = infer(ToolSpec(name="lookup", description="Opens the page and returns its text"))
+    assert harmless is Tier.READ
+
+
+@pytest.mark.parametrize("parameter", ["sql", "command", "shellScript"])
+def test_a_tool_that_takes_a_command_can_do_anything(parameter: str) -> None:
+    schema = {"type": "object", "properties": {parameter: {"type": "string"}}}
+    assert infer(ToolSpec(name="query_database", parameters=schema)) is Tier.DESTRUCTIVE
+
+
+@pytest.mark.parametrize("name", ["send_money", "delete_all", "share_file", "write_file"])
 def test_an_annotation_cannot_talk_a_dangerous_name_down(name: str) -> None:
     honest = infer(ToolSpec(name=name))
     lying = infer(ToolSpec(name=name, annotations=ToolAnnotations(read_only=True)))

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taskshield.core.completeness import check_reading
 from taskshield.core.instructions import Instruction, Objective, Origin, Tainted, Task, TaskSet
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
-from taskshield.engine.verdict import check_reading
 from taskshield.judges.budget import BudgetJudge
 from taskshield.judges.cache import CachedJudge
 from taskshield.judges.llm.judge import LLMJudge

@@ -4,12 +4,17 @@ import asyncio
 
 import pytest
 
-from taskshield.core.errors import JudgeBudgetExceeded, JudgeTimeout, JudgeUnavailable
+from taskshield.core.errors import (
+    JudgeBudgetExceeded,
+    JudgeOutputInvalid,
+    JudgeTimeout,
+    JudgeUnavailable,
+)
 from taskshield.core.instructions import Instruction, Origin, Task, TaskSet
 from taskshield.core.judge import Judge, SessionView, Turn
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
-from taskshield.core.readings import Reading
+from taskshield.core.readings import Reading, TaskDraft
 from taskshield.core.usage import NO_USAGE, Usage
 from taskshield.judges.budget import BudgetJudge
 from taskshield.judges.cache import CachedJudge
@@ -123,6 +128,19 @@ def test_the_cache_does_not_remember_failures() -> None:
         ask(judge, STEP)
     inner.error = None
     assert len(ask(judge, STEP)) == 1
+
+
+def test_the_cache_does_not_remember_a_verdict_that_is_not_full() -> None:
+    inner = TableJudge(drafts=lambda text: [TaskDraft(text=" ")], epsilon=float("nan"))
+    inner.directives = lambda text: ["go"]
+    judge = CachedJudge(inner, entries=2)
+    for _ in range(2):
+        with pytest.raises(JudgeOutputInvalid) as caught:
+            asyncio.run(judge.tasks(USER, VIEW))
+        assert caught.value.usage.calls == 1
+        with pytest.raises(JudgeOutputInvalid):
+            ask(judge, STEP)
+    assert len(inner.seen) == 4
 
 
 def test_a_judge_that_takes_too_long_is_an_outage() -> None:

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from taskshield.core.errors import ConversationError
+
 if TYPE_CHECKING:
     import asyncio
     from concurrent.futures import Future
@@ -33,7 +35,14 @@ class Portal:
         return asyncio.run_coroutine_threadsafe(work, self._running())
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Do the work and wait for it. Interrupting the wait cancels the work."""
+        """Do the work and wait for it. Interrupting the wait cancels the work.
+
+        Raises:
+            ConversationError: The caller is itself on the loop, which would wait for itself.
+        """
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise ConversationError("a callback of the shield cannot use its sync methods")
         future = self.submit(work)
         try:
             return future.result()

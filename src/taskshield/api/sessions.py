@@ -1,8 +1,9 @@
 """Sessions as users hold them: async, and the same for code without an event loop."""
 
+import uuid
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial, wraps
-from inspect import iscoroutinefunction
+from inspect import iscoroutine
 from typing import Any
 
 from taskshield.adapters import anthropic_messages, openai_chat
@@ -11,7 +12,7 @@ from taskshield.core.decisions import Decision
 from taskshield.core.instructions import TaskSet
 from taskshield.core.messages import Message, ToolCall
 from taskshield.core.tools import ToolSpec
-from taskshield.engine.guarded import arguments_of, guarded_call, spec_of
+from taskshield.engine.guarded import arguments_of, guarded_call, is_async, spec_of
 from taskshield.engine.shield import Arguments, EngineSession
 from taskshield.engine.state import SessionState
 
@@ -88,7 +89,7 @@ class Session:
         return self._portal.call(self._session.add(message))
 
     def approve(self, decision: Decision) -> None:
-        """Let through, for this turn of the user, what the decision held back."""
+        """Let through, once and in this turn of the user, what the decision held back."""
         self._in_loop(self._session.approve, decision)
 
     def declare(self, *tools: ToolSpec) -> None:
@@ -102,7 +103,7 @@ class Session:
         """
         spec = spec_of(function, name)
         self.declare(spec)
-        if iscoroutinefunction(function):
+        if is_async(function):
 
             @wraps(function)
             async def guarded_async(*args: Any, **kwargs: Any) -> Any:
@@ -116,7 +117,11 @@ class Session:
         @wraps(function)
         def guarded(*args: Any, **kwargs: Any) -> Any:
             async def run() -> object:
-                return function(*args, **kwargs)
+                result = function(*args, **kwargs)
+                if iscoroutine(result):
+                    result.close()
+                    raise TypeError("a tool that gives something to await must be async")
+                return result
 
             checks = _BlockingChecks(self._session, self._portal)
             arguments = arguments_of(function, args, kwargs)
@@ -180,6 +185,8 @@ def _without_waiting(work: Coroutine[Any, Any, object]) -> object:
 def _call(call: AnyToolCall) -> ToolCall:
     if isinstance(call, ToolCall):
         return call
+    if not call.get("id"):
+        call = {**call, "id": f"call_{uuid.uuid4().hex}"}
     if call.get("type") == "tool_use":
         message = {"role": "assistant", "content": [call]}
         return anthropic_messages.parse([message]).messages[0].tool_calls[0]

@@ -179,8 +179,10 @@ class Shield:
 
     def close(self) -> None:
         """Close connections and stop the thread."""
-        self._portal.call(self._shield.aclose())
-        self._portal.close()
+        try:
+            self._portal.call(self._shield.aclose())
+        finally:
+            self._portal.close()
 
     def __enter__(self) -> Self:
         return self

@@ -8,7 +8,7 @@ import re
 import unicodedata
 
 _INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0e\uffa0\U000e0100-\U000e01ef]"
+    "[\u2800\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0e\uffa0\U000e0100-\U000e01ef]"
 )
 """Characters that show nothing though Unicode counts them among letters and marks."""
 _BLANK = re.compile(r"[ \t\r\n]+")

@@ -111,9 +111,12 @@ class Negotiator:
             if isinstance(answer, bytes):
                 break
             # Once the endpoint has accepted a dialect, a rejection that names no feature is about
-            # the request's content; and a server error that names none is just an error.
-            guess = answer.rejected and not self._accepted
-            easier = dialect.easier(answer.complaints, guess=guess)
+            # the request's content, and a server error is just an error, whatever words it holds.
+            believed = answer.rejected or not self._accepted
+            easier = dialect.easier(
+                answer.complaints if believed else (),
+                guess=answer.rejected and not self._accepted,
+            )
             if easier is None:
                 raise answer.error
             dialect = easier

@@ -12,22 +12,25 @@
         ├── JudgeUnavailable     its endpoint failed
         ├── JudgeTimeout         it took too long
         ├── JudgeOutputInvalid   it answered, but not with a verdict
-        └── JudgeBudgetExceeded  it may not spend any more
+        ├── JudgeBudgetExceeded  it may not spend any more
+        └── JudgeOverwhelmed     the message is too much for it, which its author may have wanted
 
-A blocked call is not an error but a `Decision`. No message carries conversation text or a secret.
+A blocked call is not an error but a `Decision`. No message carries a secret, and none but that of
+`ToolOutputRejected`, which is meant for the agent, carries conversation text.
 """
 
 from typing import Literal
 
 from taskshield.core.usage import NO_USAGE, Usage
 
-OutageKind = Literal["unavailable", "timeout", "invalid_output", "budget"]
+OutageKind = Literal["unavailable", "timeout", "invalid_output", "budget", "oversized"]
 """Why a judge gave no verdict.
 
 - unavailable: its endpoint could not be reached or refused
 - timeout: no answer in the time allowed
 - invalid_output: an answer that is not a verdict, even after asking again
-- budget: the check would cost more calls or tokens than are allowed
+- budget: the allowance of calls or tokens is used up
+- oversized: the message itself is too long, or holds too much, to be judged
 """
 
 
@@ -111,6 +114,12 @@ class JudgeOutputInvalid(JudgeError):
 
 
 class JudgeBudgetExceeded(JudgeError):
-    """The check would spend more than is allowed."""
+    """The judge may not spend any more."""
 
     kind: OutageKind = "budget"
+
+
+class JudgeOverwhelmed(JudgeError):
+    """The message itself is too much to be judged."""
+
+    kind: OutageKind = "oversized"

@@ -17,6 +17,8 @@ class Turn:
     message: Message
     refused: frozenset[str] = frozenset()
     """Ids of calls in it that were not let through."""
+    answered: ToolCall | None = None
+    """For tool output: the call that produced it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,8 +65,9 @@ class Policy:
     """For misaligned directives in tool output."""
     outage: Mapping[Tier, OutageResponse] = field(default_factory=_side_effects_fail_closed)
     """For a call that no judge could check, by risk tier."""
-    output_outage: OutputOutageResponse = "annotate"
-    """For tool output that no judge could check."""
+    output_outage: OutputOutageResponse | None = None
+    """For tool output that no judge could check. None: withhold where `output` is "redact", which
+    asks that no misaligned word gets through, otherwise annotate."""
     rounds: int = 3
     """How often a turn of the user may be revised before misaligned calls are blocked for good."""
     epsilon: float | None = None

@@ -77,7 +77,10 @@ def _on_output(case: Case, findings: tuple[Finding, ...]) -> Decision:
 
 def _on_unchecked_output(case: Case) -> Decision:
     text = case.message.text
-    match case.policy.output_outage:
+    response = case.policy.output_outage
+    if response is None:
+        response = "withhold" if case.policy.output == "redact" else "annotate"
+    match response:
         case "allow":
             return _let_through(case, (), "allow", text)
         case "annotate":

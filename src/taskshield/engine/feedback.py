@@ -9,6 +9,7 @@ import json
 from taskshield.core.decisions import Case, Finding
 from taskshield.core.instructions import Span
 from taskshield.core.levels import Level
+from taskshield.core.quotations import places
 
 _QUOTE_LENGTH = 200
 _REMOVED = "[removed by Task Shield]"
@@ -91,31 +92,14 @@ def redacted(text: str, findings: tuple[Finding, ...]) -> str:
         span = finding.instruction.origin.span
         if span is None:
             return _REMOVED
-        spans += _occurrences(text, span)
-    for span in reversed(_merged(spans)):
-        text = f"{text[: span.start]}{_REMOVED}{text[span.end :]}"
-    return text
-
-
-def _occurrences(text: str, span: Span) -> list[Span]:
-    """The span and every other place where the same words stand."""
-    words = text[span.start : span.end]
-    found = [span]
-    start = text.find(words) if words else -1
-    while start >= 0:
-        found.append(Span(start=start, end=start + len(words)))
-        start = text.find(words, start + len(words))
-    return found
-
-
-def _merged(spans: list[Span]) -> list[Span]:
-    merged: list[Span] = []
+        spans += [span, *places(text[span.start : span.end], text)]
+    kept: list[str] = []
+    end = 0
     for span in sorted(spans, key=lambda span: span.start):
-        if merged and span.start <= merged[-1].end:
-            last = merged.pop()
-            span = Span(start=last.start, end=max(last.end, span.end))
-        merged.append(span)
-    return merged
+        if span.start > end or not kept:
+            kept.append(text[end : span.start])
+        end = max(end, span.end)
+    return _REMOVED.join([*kept, text[end:]])
 
 
 def _described(finding: Finding) -> str:

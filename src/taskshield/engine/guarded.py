@@ -3,7 +3,7 @@
 import functools
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from taskshield.core.decisions import Decision
@@ -34,8 +34,9 @@ async def guarded_call(
     """Run a tool between its two checks.
 
     Returns:
-        The tool's own result where it passed unchanged, otherwise text for the agent: the feedback
-        on a refused call, or the annotated or redacted output.
+        The tool's own result where it passed unchanged and is plain JSON data. Otherwise text for
+        the agent: the feedback on a refused call, the annotated or redacted output, or for any
+        other object the text that was checked.
 
     Raises:
         ToolOutputRejected: The tool raised, and its error text tried to direct the agent.
@@ -46,6 +47,10 @@ async def guarded_call(
     call_id = before.calls[0].call.id
     try:
         result = await run()
+        if inspect.isawaitable(result):
+            result = await result
+        if isinstance(result, Iterator):
+            result = list(result)
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
         failed = await checks.tool_output(call_id, text, is_error=True)
@@ -54,14 +59,21 @@ async def guarded_call(
         raise ToolOutputRejected(failed.content) from None
     text = as_text(result)
     passed = await checks.tool_output(call_id, text)
-    return result if passed.content == text else passed.content
+    # What was checked is the text. Of any other object there may be more to read than that.
+    return result if passed.content == text and _is_plain(result) else passed.content
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives something to await; true of objects with an async `__call__`."""
+    call = getattr(function, "__call__", None)  # noqa: B004
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
 def spec_of(function: Callable[..., Any], name: str | None = None) -> ToolSpec:
     """The spec that the function's name, signature and docstring give."""
     signature = inspect.signature(function)
     properties = {
-        parameter.name: {"type": _JSON_TYPES.get(parameter.annotation, "string")}
+        parameter.name: {"type": _json_type(parameter.annotation)}
         for parameter in signature.parameters.values()
     }
     documentation = inspect.getdoc(function)
@@ -81,7 +93,12 @@ def arguments_of(
 
 def as_json(value: object) -> str:
     """JSON text of a value; what JSON does not know is written as its string form."""
-    return json.dumps(value, default=str, ensure_ascii=False)
+    try:
+        return json.dumps(value, default=str, ensure_ascii=False)
+    except (TypeError, ValueError):  # keys that JSON does not have, or a circle
+        return str(value)
+    except RecursionError:
+        return f"<{type(value).__name__}, nested too deeply>"
 
 
 def as_text(result: object) -> str:
@@ -89,6 +106,18 @@ def as_text(result: object) -> str:
     if result is None:
         return ""
     return result if isinstance(result, str) else as_json(result)
+
+
+def _json_type(annotation: object) -> str:
+    return _JSON_TYPES.get(annotation, "string") if isinstance(annotation, type) else "string"
+
+
+def _is_plain(value: object) -> bool:
+    """Whether JSON says all there is to say about the value."""
+    try:
+        return value is None or bool(json.loads(json.dumps(value)) == value)
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from taskshield.core.decisions import Action, CallVerdict, Case, Finding
 from taskshield.core.levels import Level
 from taskshield.core.messages import ToolCall
-from taskshield.core.policy import Response
+from taskshield.core.tools import Tier
 from taskshield.engine.state import instruction_fingerprint
 
 _SEVERITY: tuple[Action, ...] = (
@@ -40,31 +40,41 @@ def call_verdict(call: ToolCall, findings: tuple[Finding, ...], case: Case) -> C
     """What becomes of one call. One that was not judged falls under the outage rules."""
     tier = case.tiers[call.name]
     own = [finding.action for finding in findings if finding.call_id == call.id]
-    if not own and case.check != "skipped":
-        approved = call.fingerprint() in case.approved
-        own.append("allow" if approved else case.policy.outage[tier])
+    if not own:
+        own.append(_on_outage(call, tier, case))
     return CallVerdict(call=call, tier=tier, action=strictest(own))
+
+
+def _on_outage(call: ToolCall, tier: Tier, case: Case) -> Action:
+    if call.fingerprint() in case.approved:
+        return "allow"
+    if case.outage is not None and case.outage.kind == "oversized":
+        return "block"  # whoever wrote the call chose its size; that must not be a way through
+    return case.policy.outage[tier]
 
 
 def _applied_to_call(finding: Finding, case: Case) -> Finding:
     call = next(call for call in case.message.tool_calls if call.id == finding.call_id)
-    response = case.policy.tools.get(call.name, case.policy.misaligned[case.tiers[call.name]])
-    return _responded(finding, call.fingerprint(), response, case)
+    by_tier = case.policy.misaligned[case.tiers[call.name]]
+    response: Action = case.policy.tools.get(call.name, by_tier)
+    fingerprint = call.fingerprint()
+    if response == "revise" and (_rounds_spent(case) or fingerprint in case.refused):
+        response = "block"
+    return _responded(finding, fingerprint, response, case)
 
 
 def _applied_to_plan(finding: Finding, case: Case) -> Finding:
-    fingerprint = instruction_fingerprint(finding.instruction)
-    responded = _responded(finding, fingerprint, case.policy.text, case)
-    if responded.action == "block" and case.policy.text == "revise":
-        # Words alone do nothing: once the rounds are spent they pass, marked. Their calls do not.
-        return replace(responded, action="observe")
-    return responded
+    response: Action = case.policy.text
+    if response == "revise" and _rounds_spent(case):
+        response = "observe"  # words alone do nothing, so they pass, marked; their calls do not
+    return _responded(finding, instruction_fingerprint(finding.instruction), response, case)
 
 
-def _responded(finding: Finding, fingerprint: str, response: Response, case: Case) -> Finding:
+def _rounds_spent(case: Case) -> bool:
+    return case.rounds_used >= case.policy.rounds
+
+
+def _responded(finding: Finding, fingerprint: str, response: Action, case: Case) -> Finding:
     if fingerprint in case.approved:
         return replace(finding, action="allow", approved=True)
-    spent = case.rounds_used >= case.policy.rounds or fingerprint in case.refused
-    if response == "revise" and spent:
-        return replace(finding, action="block")
     return replace(finding, action=response)

@@ -1,8 +1,8 @@
 """How much harm a tool could do, inferred from what is known about it.
 
 The guess rests on everyday English verbs and nouns in the tool's name and the first words of its
-description, on its parameters, and on MCP annotations. Annotations come from the tool's author, so
-they can raise the tier at will but lower it only where nothing speaks against it.
+description, on its parameters, and on MCP annotations. Annotations and descriptions come from the
+tool's author: they can raise the tier, but lower it only where the name says nothing.
 """
 
 import re
@@ -67,6 +67,10 @@ _NOUN_TIERS: Mapping[Tier, frozenset[str]] = {
 }
 _VERBS = _READ_VERBS.union(*_VERB_TIERS.values())
 _ADDRESS_PARAMETERS = frozenset("url uri urls uris link href endpoint webhook domain".split())
+_COMMAND_PARAMETERS = frozenset("sql command cmd script shell".split())
+_JOINING = frozenset("and or then".split())
+_GRAVE = (Tier.DESTRUCTIVE, Tier.FINANCIAL, Tier.ACCESS)
+_OPENING_LENGTH = 200
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -77,44 +81,63 @@ def tier_of(name: str, tools: Mapping[str, ToolSpec], policy: Policy) -> Tier:
         return override
     spec = tools.get(name)
     if spec is None:
-        return _worse(_named(_words(name)) or Tier.WRITE, Tier.WRITE)
+        return _worst(_named(_words(name)) or Tier.WRITE, Tier.WRITE)
     return infer(spec)
 
 
 def infer(spec: ToolSpec) -> Tier:
     """The risk tier of a declared tool."""
-    tier = _named(_words(spec.name)) or _described(spec.description)
     hints = spec.annotations
-    if hints.read_only and tier in (None, Tier.READ, Tier.WRITE):
-        tier = Tier.READ
+    tier = _named(_words(spec.name))
+    described = _described(spec.description)
     if tier is None:
-        tier = Tier.WRITE
+        tier = described
+    elif described in _GRAVE:
+        tier = _gravest([tier, described])
+    if tier is None:
+        tier = Tier.READ if hints.read_only else Tier.WRITE
     if hints.read_only is False:
-        tier = _worse(tier, Tier.WRITE)
+        tier = _worst(tier, Tier.WRITE)
     if hints.destructive and not hints.read_only:
-        tier = _worse(tier, Tier.DESTRUCTIVE)
-    if hints.open_world or _takes_address(spec.parameters):
-        tier = _worse(tier, Tier.EXTERNAL)
+        tier = _worst(tier, Tier.DESTRUCTIVE)
+    parameters = _parameters(spec.parameters)
+    if hints.open_world or not parameters.isdisjoint(_ADDRESS_PARAMETERS):
+        tier = _worst(tier, Tier.EXTERNAL)
+    if not parameters.isdisjoint(_COMMAND_PARAMETERS):
+        tier = _worst(tier, Tier.DESTRUCTIVE)
     return tier
 
 
 def _named(words: list[str]) -> Tier | None:
-    """The tier that the first verb in these words speaks for; None where there is no verb."""
+    """The gravest tier that any part of a name speaks for ("find_and_delete" has two parts)."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word in _JOINING:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return _gravest([_of_part(part) for part in parts])
+
+
+def _of_part(words: list[str], *, nouns: bool = True) -> Tier | None:
+    """The tier that the first verb speaks for, with the nouns around it; None without a verb."""
+    if words[:2] == ["check", "out"]:
+        return Tier.FINANCIAL
     for position, word in enumerate(words):
         tiers = [tier for tier, verbs in _VERB_TIERS.items() if word in verbs]
         if word in _READ_VERBS and (position == 0 or not tiers):
             return Tier.READ
         if tiers:
-            nouns = set(words) - {word}
-            tiers += [tier for tier, names in _NOUN_TIERS.items() if not names.isdisjoint(nouns)]
+            others = set(words) - {word} if nouns else set()
+            tiers += [tier for tier, names in _NOUN_TIERS.items() if not names.isdisjoint(others)]
             return max(tiers, key=_SEVERITY.index)
     return None
 
 
 def _described(description: str) -> Tier | None:
     """The tier that the description's opening speaks for ("Returns ...", "This tool sends ...")."""
-    opening = [_stem(word) for word in _words(description.split(".", 1)[0])[:8]]
-    return _named(opening)
+    opening = description[:_OPENING_LENGTH].split(".", 1)[0]
+    return _of_part([_stem(word) for word in _words(opening)[:8]], nouns=False)
 
 
 def _stem(word: str) -> str:
@@ -123,15 +146,20 @@ def _stem(word: str) -> str:
     return next((base for base in bases if base in _VERBS), word)
 
 
-def _takes_address(schema: Mapping[str, object]) -> bool:
+def _parameters(schema: Mapping[str, object]) -> set[str]:
+    """The words in the names of the parameters."""
     properties = schema.get("properties")
     names = properties if isinstance(properties, Mapping) else schema
-    return any(not _ADDRESS_PARAMETERS.isdisjoint(_words(str(name))) for name in names)
+    return {word for name in names for word in _words(str(name))}
 
 
 def _words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
 
 
-def _worse(one: Tier, other: Tier) -> Tier:
+def _worst(one: Tier, other: Tier) -> Tier:
     return max(one, other, key=_SEVERITY.index)
+
+
+def _gravest(tiers: list[Tier | None]) -> Tier | None:
+    return max((tier for tier in tiers if tier is not None), key=_SEVERITY.index, default=None)

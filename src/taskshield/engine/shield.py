@@ -10,14 +10,13 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, wraps
-from inspect import iscoroutinefunction
 from typing import Any, assert_never
 
+from taskshield.core.completeness import check_goals, check_reading
 from taskshield.core.decisions import Case, Decision, Outage
 from taskshield.core.errors import (
     ConversationError,
     JudgeError,
-    JudgeOutputInvalid,
     JudgeUnavailable,
 )
 from taskshield.core.instructions import Span, TaskSet
@@ -29,7 +28,7 @@ from taskshield.core.readings import Assessed, TaskDraft, TasksReading, Trace
 from taskshield.core.tools import ToolSpec
 from taskshield.core.usage import NO_USAGE, Usage
 from taskshield.engine.decide import decide
-from taskshield.engine.guarded import arguments_of, as_json, guarded_call, spec_of
+from taskshield.engine.guarded import arguments_of, as_json, guarded_call, is_async, spec_of
 from taskshield.engine.state import (
     SessionState,
     after,
@@ -41,7 +40,6 @@ from taskshield.engine.state import (
     with_approval,
     with_objectives,
 )
-from taskshield.engine.verdict import check_reading
 
 Arguments = Mapping[str, object] | str
 """Tool arguments: an object, or the text that the model wrote."""
@@ -107,20 +105,13 @@ class EngineSession:
     async def tool_call(
         self, name: str, arguments: Arguments, *, id: str | None = None
     ) -> Decision:
-        """Check one tool call before it runs.
-
-        A call that `assistant` has just let through under the same id is not judged again.
-        """
+        """Check one tool call before it runs."""
         call = ToolCall(
             id=f"call_{uuid.uuid4().hex}" if id is None else id,
             name=name,
             arguments=arguments if isinstance(arguments, str) else as_json(arguments),
         )
-        message = Message(level=Level.ASSISTANT, tool_calls=(call,))
-        known = self._state.open_calls.get(call.id)
-        if known is not None and known.allowed and known.call.fingerprint() == call.fingerprint():
-            return decide(self._case(message))
-        return await self.add(message)
+        return await self.add(Message(level=Level.ASSISTANT, tool_calls=(call,)))
 
     async def tool_output(self, call_id: str, text: str, *, is_error: bool = False) -> Decision:
         """Check what a tool returned before the agent reads it."""
@@ -143,37 +134,18 @@ class EngineSession:
                 return self._conclude(case, started)
             if message.level is Level.USER:
                 return self._conclude(await self._read_tasks(case), started)
-            try:
-                spent = await self._read_objectives()
-            except JudgeError as error:
-                return self._conclude(_failed(case, error), started)
-            case = replace(
-                case,
-                objectives=self._state.objectives,
-                trace=replace(case.trace, usage=spent),
-            )
-            shown = view(self._state, message, self._policy)
-        if message.tool_calls and not len(case.tasks):
-            return self._conclude(_without_task(case), started)
-        try:
-            with _failing_as_outage():
-                reading = await self._judge.assess(message, shown)
-                check_reading(reading, message, shown)
-        except JudgeError as error:
-            return self._conclude(_failed(case, error), started)
-        assessed = replace(
-            case,
-            check="executed",
-            assessed=reading.items,
-            trace=replace(reading.trace, usage=spent + reading.trace.usage),
-            tainted=shown.tainted,
-        )
+        assessed = await self._assess(case)
+        while assessed.tasks != self._state.tasks:  # the user has spoken meanwhile: judge anew
+            assessed = await self._assess(replace(case, trace=assessed.trace))
         return self._conclude(assessed, started)
 
     def approve(self, decision: Decision) -> None:
-        """Let through, for this turn of the user, what the decision held back.
+        """Let through, once and in this turn of the user, what the decision held back.
 
         This is a person's word: never call it on behalf of the agent.
+
+        Raises:
+            ConversationError: The user has spoken since the decision.
         """
         self._state = with_approval(self._state, decision)
 
@@ -196,7 +168,7 @@ class EngineSession:
 
         @wraps(function)
         async def guarded(*args: Any, **kwargs: Any) -> Any:
-            if iscoroutinefunction(function):
+            if is_async(function):
                 run = partial(function, *args, **kwargs)
             else:
                 run = partial(asyncio.to_thread, function, *args, **kwargs)
@@ -219,6 +191,34 @@ class EngineSession:
             answered=answered_call(state, message),
         )
 
+    async def _assess(self, case: Case) -> Case:
+        """Have a message of the agent or a tool judged, against the goals as they are now."""
+        message = case.message
+        try:
+            async with self._goals:
+                spent = case.trace.usage + await self._read_objectives()
+                shown = view(self._state, message, self._policy)
+            case = replace(
+                case,
+                tasks=shown.tasks,
+                objectives=shown.objectives,
+                tainted=shown.tainted,
+                trace=replace(case.trace, usage=spent),
+            )
+            if message.tool_calls and not len(shown.tasks):
+                return _without_task(case)
+            with _failing_as_outage():
+                reading = await self._judge.assess(message, shown)
+                check_reading(reading, message, shown)
+        except JudgeError as error:
+            return _failed(case, error)
+        return replace(
+            case,
+            check="executed",
+            assessed=reading.items,
+            trace=replace(reading.trace, usage=spent + reading.trace.usage),
+        )
+
     async def _read_tasks(self, case: Case) -> Case:
         message = case.message
         try:
@@ -235,8 +235,7 @@ class EngineSession:
         shown = view(self._state, message, self._policy)
         with _failing_as_outage():
             reading = await self._judge.tasks(message, shown)
-            if not all(draft.text.strip() for draft in (*reading.tasks, *reading.objectives)):
-                raise JudgeOutputInvalid("the judge read an empty instruction")
+            check_goals(reading)
         if shown.unread_system or message.level is Level.SYSTEM:
             self._state = with_objectives(self._state, reading.objectives, self._policy)
         return reading

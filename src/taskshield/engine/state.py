@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from taskshield.core.decisions import LET_THROUGH, Decision
+from taskshield.core.errors import ConversationError
 from taskshield.core.instructions import (
     Grant,
     Instruction,
@@ -19,10 +20,11 @@ from taskshield.core.judge import SessionView, Turn
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, digest
 from taskshield.core.policy import Policy
+from taskshield.core.quotations import shortened
 from taskshield.core.readings import TaskDraft
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.core.usage import NO_USAGE, Usage
-from taskshield.engine.history import remember
+from taskshield.engine.history import remember, short_call
 from taskshield.engine.risk import tier_of
 
 _TAINTED_KEPT = 200
@@ -30,6 +32,12 @@ _TAINTED_KEPT = 200
 _TAINTED_SHOWN = 20
 """Tainted directives shown to a judge for one message: those most like it."""
 
+_TAINTED_BYTES = 500
+"""Length of a tainted directive as it is remembered."""
+_COMPARED = 20_000
+"""Characters of a text that are compared with tainted directives."""
+_ORIGIN_TOKENS = 250
+"""Length of a call's arguments as they are remembered to say where its output comes from."""
 _OPEN_CALLS_KEPT = 200
 """Calls that may wait for their output; refused ones wait for ever, so the oldest are forgotten."""
 
@@ -41,14 +49,6 @@ class Counters:
     executed: int = 0
     skipped: int = 0
     failed: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenCall:
-    """A call that was judged and has no output yet."""
-
-    call: ToolCall
-    allowed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,10 @@ class SessionState:
     tainted_seen: int = 0
     """How many directives were ever tainted; numbers their ids."""
     history: tuple[Turn, ...] = ()
-    open_calls: Mapping[str, OpenCall] = field(default_factory=dict)
+    open_calls: Mapping[str, ToolCall] = field(default_factory=dict)
+    """Calls without an output yet, by id; kept, shortened, to say where an output comes from."""
+    turn_began: int = 0
+    """Number of the message with which the user last spoke."""
     rounds_used: int = 0
     """Feedback rounds spent since the user last spoke."""
     refused: frozenset[str] = frozenset()
@@ -121,8 +124,7 @@ def tiers(state: SessionState, message: Message, policy: Policy) -> Mapping[str,
 
 def answered_call(state: SessionState, message: Message) -> ToolCall | None:
     """The call that this tool output answers, if the session knows it."""
-    open_call = None if message.answers is None else state.open_calls.get(message.answers)
-    return None if open_call is None else open_call.call
+    return None if message.answers is None else state.open_calls.get(message.answers)
 
 
 def new_tasks(state: SessionState, drafts: Iterable[TaskDraft], index: int) -> TaskSet:
@@ -157,7 +159,13 @@ def with_system(state: SessionState, text: str) -> SessionState:
 
 
 def with_approval(state: SessionState, decision: Decision) -> SessionState:
-    """The state after a person approved what this decision held back."""
+    """The state after a person approved what this decision held back.
+
+    Raises:
+        ConversationError: The user has spoken since, and may have said otherwise.
+    """
+    if decision.case.index < state.turn_began:
+        raise ConversationError("the user has spoken since this decision; it cannot be approved")
     return replace(state, approved=state.approved | _held_back(decision))
 
 
@@ -172,7 +180,7 @@ def after(state: SessionState, decision: Decision) -> SessionState:
     )
     if message.level is not Level.SYSTEM:
         refused = frozenset(verdict.call.id for verdict in decision.calls if not verdict.allowed)
-        turn = Turn(message=message, refused=refused)
+        turn = Turn(message=message, refused=refused, answered=case.answered)
         state = replace(state, history=remember(state.history, turn, case.policy.history_tokens))
     match message.level:
         case Level.SYSTEM:
@@ -181,6 +189,7 @@ def after(state: SessionState, decision: Decision) -> SessionState:
             return replace(
                 state,
                 tasks=case.tasks,
+                turn_began=case.index,
                 rounds_used=0,
                 refused=frozenset(),
                 approved=frozenset(),
@@ -188,9 +197,10 @@ def after(state: SessionState, decision: Decision) -> SessionState:
         case Level.ASSISTANT:
             return replace(
                 state,
-                open_calls=_opened(state.open_calls, decision),
+                open_calls=_opened(state.open_calls, message),
                 rounds_used=state.rounds_used + (decision.round is not None),
-                refused=state.refused | _held_back(decision),
+                refused=state.refused | _refused(decision),
+                approved=state.approved - _used_approvals(decision),
             )
         case Level.TOOL:
             return _after_output(state, decision)
@@ -198,17 +208,14 @@ def after(state: SessionState, decision: Decision) -> SessionState:
             assert_never(unreachable)
 
 
-def _opened(open_calls: Mapping[str, OpenCall], decision: Decision) -> Mapping[str, OpenCall]:
-    new = {
-        verdict.call.id: OpenCall(call=verdict.call, allowed=verdict.allowed)
-        for verdict in decision.calls
-    }
+def _opened(open_calls: Mapping[str, ToolCall], message: Message) -> Mapping[str, ToolCall]:
+    new = {call.id: short_call(call, _ORIGIN_TOKENS) for call in message.tool_calls}
     return dict([*open_calls.items(), *new.items()][-_OPEN_CALLS_KEPT:])
 
 
 def _after_output(state: SessionState, decision: Decision) -> SessionState:
     tainted = tuple(
-        Tainted(id=f"d{number}", instruction=finding.instruction)
+        Tainted(id=f"d{number}", instruction=_short_instruction(finding.instruction))
         for number, finding in enumerate(decision.misaligned, start=state.tainted_seen + 1)
     )
     answers = decision.case.message.answers
@@ -218,6 +225,12 @@ def _after_output(state: SessionState, decision: Decision) -> SessionState:
         tainted_seen=state.tainted_seen + len(tainted),
         open_calls={id: call for id, call in state.open_calls.items() if id != answers},
     )
+
+
+def _short_instruction(instruction: Instruction) -> Instruction:
+    """What is remembered is shown again with later messages, so it must be short."""
+    text = shortened(instruction.text, _TAINTED_BYTES)
+    return replace(instruction, text=text)
 
 
 def instruction_fingerprint(instruction: Instruction) -> str:
@@ -231,6 +244,22 @@ def _held_back(decision: Decision) -> frozenset[str]:
         instruction_fingerprint(finding.instruction)
         for finding in decision.findings
         if finding.call_id is None and finding.action not in LET_THROUGH
+    )
+    return frozenset((*calls, *plans))
+
+
+def _refused(decision: Decision) -> frozenset[str]:
+    """What was refused for what it is; an outage says nothing about that."""
+    return frozenset() if decision.check == "failed" else _held_back(decision)
+
+
+def _used_approvals(decision: Decision) -> frozenset[str]:
+    """Approvals that let something through; each does so once."""
+    calls = (verdict.call.fingerprint() for verdict in decision.calls if verdict.allowed)
+    plans = (
+        instruction_fingerprint(finding.instruction)
+        for finding in decision.findings
+        if finding.call_id is None
     )
     return frozenset((*calls, *plans))
 
@@ -253,9 +282,9 @@ def _read(draft: TaskDraft, level: Level, index: int) -> Instruction:
 
 
 def _grant(draft: TaskDraft) -> Grant | None:
-    if draft.source is None:
+    if draft.source is None or not draft.source.strip():
         return None
-    scope = draft.text if draft.scope is None else draft.scope
+    scope = draft.text if draft.scope is None or not draft.scope.strip() else draft.scope
     return Grant(source=draft.source, scope=scope)
 
 
@@ -263,11 +292,12 @@ def _like(tainted: tuple[Tainted, ...], message: Message) -> tuple[Tainted, ...]
     """The tainted directives that share most words with the message; newer ones first on a tie."""
     if len(tainted) <= _TAINTED_SHOWN:
         return tainted
-    said = _word_set(message.text + " ".join(call.arguments for call in message.tool_calls))
+    said = _word_set(message.text, *(call.arguments for call in message.tool_calls))
     shared = {item.id: len(said & _word_set(item.instruction.text)) for item in tainted}
     newest_first = reversed(tainted)
     return tuple(sorted(newest_first, key=lambda item: -shared[item.id])[:_TAINTED_SHOWN])
 
 
-def _word_set(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.casefold()))
+def _word_set(*texts: str) -> set[str]:
+    """The words of the beginnings of these texts."""
+    return {word for text in texts for word in re.findall(r"\w+", text[:_COMPARED].casefold())}

@@ -4,36 +4,9 @@ import math
 from dataclasses import replace
 
 from taskshield.core.decisions import Case, Finding
-from taskshield.core.errors import JudgeOutputInvalid
 from taskshield.core.instructions import Instruction, Origin
-from taskshield.core.judge import SessionView
-from taskshield.core.messages import Message, ToolCall
-from taskshield.core.readings import Assessed, Reading, Score
-
-
-def check_reading(reading: Reading, message: Message, view: SessionView) -> None:
-    """Make sure that a judge's answer is a full verdict on this message.
-
-    Judges are plugins and models; whatever they leave out or make up is an outage, not an "allow".
-    """
-    calls = [item.call_id for item in reading.items if item.call_id is not None]
-    if sorted(calls) != sorted(call.id for call in message.tool_calls):
-        raise JudgeOutputInvalid("the judge did not assess each tool call exactly once")
-    for item in reading.items:
-        _check_scores(item.scores, [task.id for task in view.tasks], "user task")
-        _check_scores(item.objective_scores, [goal.id for goal in view.objectives], "objective")
-        tainted = {directive.id for directive in view.tainted}
-        named = [score.target for score in item.taint_scores if score.target in tainted]
-        _check_scores(item.taint_scores, named, "tainted directive")
-        if math.isnan(item.epsilon):
-            raise JudgeOutputInvalid("the judge's threshold is not a number")
-
-
-def _check_scores(scores: tuple[Score, ...], targets: list[str], kind: str) -> None:
-    if sorted(score.target for score in scores) != sorted(set(targets)):
-        raise JudgeOutputInvalid(f"the judge did not score each {kind} exactly once")
-    if not all(0.0 <= score.value <= 1.0 for score in scores):
-        raise JudgeOutputInvalid(f"a score for a {kind} is not between 0 and 1")
+from taskshield.core.messages import ToolCall
+from taskshield.core.readings import Assessed, Score
 
 
 def finding(item: Assessed, case: Case) -> Finding:

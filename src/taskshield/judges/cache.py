@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from taskshield.core.completeness import check_goals, check_reading
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message, digest
 from taskshield.core.readings import Reading, TasksReading
@@ -18,8 +19,8 @@ class CachedJudge:
     """Gives the same answer to the same question without asking twice.
 
     Keys are hashes of all that the judge is shown, but for call ids, which only name calls. So an
-    entry can never be wrong, only old; the least recently used go first. Failures are not
-    remembered.
+    entry can never be wrong, only old; the least recently used go first. Failures and verdicts that
+    are not full are not remembered.
     """
 
     def __init__(self, judge: Judge, *, entries: int) -> None:
@@ -35,12 +36,12 @@ class CachedJudge:
 
     async def tasks(self, message: Message, view: SessionView) -> TasksReading:
         """As the inner judge, or as it answered before."""
-        return await self._through(self._tasks, self._judge.tasks, message, view)
+        return await self._through(self._tasks, self._read, message, view)
 
     async def assess(self, message: Message, view: SessionView) -> Reading:
         """As the inner judge, or as it answered before."""
         ids = CallIds(message, view)
-        reading = await self._through(self._readings, self._judge.assess, ids.message, ids.view)
+        reading = await self._through(self._readings, self._assess, ids.message, ids.view)
         return ids.restored(reading)
 
     async def aclose(self) -> None:
@@ -48,6 +49,16 @@ class CachedJudge:
         self._readings.clear()
         self._tasks.clear()
         await self._judge.aclose()
+
+    async def _read(self, message: Message, view: SessionView) -> TasksReading:
+        reading = await self._judge.tasks(message, view)
+        check_goals(reading)
+        return reading
+
+    async def _assess(self, message: Message, view: SessionView) -> Reading:
+        reading = await self._judge.assess(message, view)
+        check_reading(reading, message, view)
+        return reading
 
     async def _through(
         self,

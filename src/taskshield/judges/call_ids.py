@@ -7,7 +7,7 @@ say nothing, and no judge needs to see them.
 from dataclasses import replace
 
 from taskshield.core.judge import SessionView, Turn
-from taskshield.core.messages import Message
+from taskshield.core.messages import Message, ToolCall
 from taskshield.core.readings import Reading
 
 
@@ -17,9 +17,7 @@ class CallIds:
     def __init__(self, message: Message, view: SessionView) -> None:
         self._numbers: dict[str, str] = {}
         history = tuple(self._turn(turn) for turn in view.history)
-        answered = view.answered
-        if answered is not None:
-            answered = replace(answered, id=self._number(answered.id))
+        answered = self._answered(view.answered)
         self.message = self._message(message)
         """The message with numbers for ids."""
         self.view = replace(view, history=history, answered=answered)
@@ -37,7 +35,12 @@ class CallIds:
     def _turn(self, turn: Turn) -> Turn:
         message = self._message(turn.message)
         refused = frozenset(self._number(id) for id in turn.refused)
-        return replace(turn, message=message, refused=refused)
+        return replace(
+            turn, message=message, refused=refused, answered=self._answered(turn.answered)
+        )
+
+    def _answered(self, call: ToolCall | None) -> ToolCall | None:
+        return None if call is None else replace(call, id=self._number(call.id))
 
     def _message(self, message: Message) -> Message:
         calls = tuple(replace(call, id=self._number(call.id)) for call in message.tool_calls)

@@ -5,13 +5,13 @@ model what to mend and never repeats what it said.
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from taskshield.core.instructions import Span
+from taskshield.core.quotations import places
 from taskshield.core.readings import Score
 from taskshield.judges.llm.fence import Fence
 
@@ -25,6 +25,9 @@ class AnswerError(Exception):
     """The answer is not a verdict."""
 
 
+_Instruction = Annotated[str, Field(pattern=r"\S", max_length=_LONGEST_INSTRUCTION)]
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
@@ -33,7 +36,7 @@ class TaskEntry(_Part):
     """A task of a user message or an objective of a system message."""
 
     quote: str
-    instruction: str = Field(min_length=1, max_length=_LONGEST_INSTRUCTION)
+    instruction: _Instruction
     source: str | None = None
     scope: str | None = None
 
@@ -57,7 +60,7 @@ class FoundEntry(_Part):
     """An instruction found in text."""
 
     quote: str
-    instruction: str = Field(min_length=1, max_length=_LONGEST_INSTRUCTION)
+    instruction: _Instruction
     scores: list[ScoreEntry] = []
 
 
@@ -124,15 +127,8 @@ def scores_for(
 
 
 def locate(quote: str, text: str) -> Span | None:
-    """Where the quoted words stand in the text, however they are spaced."""
-    start = text.find(quote) if quote else -1
-    if start >= 0:
-        return Span(start=start, end=start + len(quote))
-    words = quote.split()
-    if not words or len(quote) > 4_000:
-        return None
-    match = re.search(r"\s+".join(map(re.escape, words)), text)
-    return None if match is None else Span(start=match.start(), end=match.end())
+    """Where the quoted words first stand in the text, however they are spaced."""
+    return next(places(quote, text), None)
 
 
 def _objects(text: str) -> Iterator[Mapping[str, object]]:

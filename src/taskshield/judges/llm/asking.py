@@ -1,20 +1,20 @@
 """Asking a model for a verdict: within a budget, and once more where the answer is not one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, assert_never
 
 from pydantic import BaseModel
 
 from taskshield.core.chat import ChatClient, ChatReply, ChatRequest, ChatTurn
 from taskshield.core.errors import (
-    JudgeBudgetExceeded,
     JudgeOutputInvalid,
+    JudgeOverwhelmed,
     JudgeTimeout,
     JudgeUnavailable,
     UpstreamError,
 )
-from taskshield.core.usage import NO_USAGE, estimate_tokens
+from taskshield.core.usage import NO_USAGE, Usage, estimate_tokens
 from taskshield.judges.llm.answer import AnswerError, parse
 from taskshield.judges.llm.fence import Fence
 from taskshield.judges.llm.prompt_files import Prompt
@@ -48,6 +48,8 @@ class Asker:
         self._max_answer_tokens = max_answer_tokens
         self.usage = NO_USAGE
         """What was spent so far."""
+        self.prompts: list[str] = []
+        """Names of the prompts that were used."""
 
     async def ask(self, question: Question[Answer, Result]) -> Result:
         """The verdict. An answer that is none is asked for once more, then it is an outage."""
@@ -59,17 +61,21 @@ class Asker:
                 return question.read(_usable(reply, question.answer, fence), fence)
             except AnswerError as error:
                 problem = str(error)
+        if reply.finish == "length":
+            raise JudgeOverwhelmed("there is too much in the message to judge", usage=self.usage)
         raise JudgeOutputInvalid(f"no usable verdict: {problem}", usage=self.usage)
 
     async def _send(
         self, question: Question[Answer, Result], fence: Fence, problem: str
     ) -> ChatReply:
+        if question.prompt.name not in self.prompts:
+            self.prompts.append(question.prompt.name)
         text = question.text(fence)
         if problem:
             text += f"\n\n# Note\nAn earlier answer could not be used: {problem}. Answer again."
         needed = estimate_tokens(question.prompt.text) + estimate_tokens(text)
         if self.usage.tokens + needed + self._max_answer_tokens > self._max_tokens:
-            raise JudgeBudgetExceeded(
+            raise JudgeOverwhelmed(
                 f"the check needs more than its {self._max_tokens} tokens", usage=self.usage
             )
         request = ChatRequest(
@@ -84,7 +90,7 @@ class Asker:
         except UpstreamError as error:
             kind = JudgeTimeout if error.timeout else JudgeUnavailable
             raise kind(str(error), usage=self.usage) from error
-        self.usage += reply.usage
+        self.usage += _spent(reply, needed)
         return reply
 
 
@@ -93,8 +99,21 @@ def _usable(reply: ChatReply, kind: type[Answer], fence: Fence) -> Answer:
         case "refusal":
             raise AnswerError("the model declined to answer")
         case "length":
-            raise AnswerError("the answer was cut off; give shorter reasons")
+            raise AnswerError(
+                "the answer was cut off; list ten entries at most, the gravest ones, with reasons"
+                " of a few words"
+            )
         case "stop" | "other":
             return parse(reply.text, kind, fence)
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def _spent(reply: ChatReply, prompt_tokens: int) -> Usage:
+    """What a reply cost; where the endpoint does not say, an estimate, so that limits hold."""
+    usage = reply.usage
+    return replace(
+        usage,
+        prompt_tokens=usage.prompt_tokens or prompt_tokens,
+        completion_tokens=usage.completion_tokens or estimate_tokens(reply.text),
+    )

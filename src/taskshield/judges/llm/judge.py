@@ -9,7 +9,6 @@ from taskshield.core.messages import Message
 from taskshield.core.options import Scheme
 from taskshield.core.readings import Assessed, Reading, TasksReading, Trace
 from taskshield.judges.llm.asking import Asker
-from taskshield.judges.llm.prompt_files import prompt
 from taskshield.judges.llm.questions import extraction, judgement, reading_of
 from taskshield.judges.llm.render import Item, call_item, instruction_item
 
@@ -50,12 +49,11 @@ class LLMJudge:
     async def tasks(self, message: Message, view: SessionView) -> TasksReading:
         """Read a user or system message, or both at once, in one call."""
         asker = self._asker()
-        question = reading_of(message, view)
-        goals = await asker.ask(question)
+        goals = await asker.ask(reading_of(message, view))
         return TasksReading(
             tasks=goals.tasks,
             objectives=goals.objectives,
-            trace=self._trace(question.prompt.name, asker),
+            trace=self._trace(asker),
         )
 
     async def assess(self, message: Message, view: SessionView) -> Reading:
@@ -65,15 +63,12 @@ class LLMJudge:
         asker = self._asker()
         match self._scheme:
             case "batched":
-                question = judgement(view, text=text, items=calls)
-                items = await asker.ask(question)
-                name = question.prompt.name
+                items = await asker.ask(judgement(view, text=text, items=calls))
             case "per_instruction":
                 items = await _one_by_one(asker, view, text=text, calls=calls)
-                name = prompt("tool_calls", "scoring").name
             case _ as unreachable:
                 assert_never(unreachable)
-        return Reading(items=items, trace=self._trace(name, asker))
+        return Reading(items=items, trace=self._trace(asker))
 
     def _asker(self) -> Asker:
         return Asker(
@@ -82,8 +77,8 @@ class LLMJudge:
             max_answer_tokens=self._max_answer_tokens,
         )
 
-    def _trace(self, prompt_name: str, asker: Asker) -> Trace:
-        return Trace(judge=self.name, prompt=prompt_name, usage=asker.usage)
+    def _trace(self, asker: Asker) -> Trace:
+        return Trace(judge=self.name, prompt=" ".join(asker.prompts), usage=asker.usage)
 
 
 async def _one_by_one(

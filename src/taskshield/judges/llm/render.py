@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from taskshield.core.instructions import Tainted
 from taskshield.core.judge import SessionView, Turn
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
@@ -11,6 +12,8 @@ from taskshield.core.tools import ToolSpec
 from taskshield.judges.llm.fence import Fence
 
 _SCORE = "SCORE"
+_DESCRIPTION_LENGTH = 1_000
+"""Descriptions come from a tool's author, who must not be able to fill up the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +37,7 @@ class Item:
 def call_item(call: ToolCall, tools: Mapping[str, ToolSpec]) -> Item:
     """A tool call as an item."""
     spec = tools.get(call.name)
-    about = "(not a declared tool)" if spec is None else spec.description
+    about = "(not a declared tool)" if spec is None else spec.description[:_DESCRIPTION_LENGTH]
     text = _fields(tool=call.name, said_to_do=about, arguments=call.arguments)
     return Item(key=call.id, kind="call", line=call.described(), text=text)
 
@@ -94,7 +97,7 @@ def to_judge(
         _section(
             "Instructions found in tool output that do not serve the user",
             [
-                fence.quote("tainted", tainted.instruction.text, fence.label(tainted.id))
+                fence.quote("tainted", _with_origin(tainted), fence.label(tainted.id))
                 for tainted in view.tainted
             ],
         ),
@@ -116,8 +119,9 @@ def _tasks(view: SessionView, fence: Fence) -> list[str]:
 
 def _turn(turn: Turn, fence: Fence) -> str:
     message = turn.message
-    kind = "output" if message.level is Level.TOOL else message.level.value
-    quotes = [fence.quote(kind, message.text)] if message.text else []
+    if message.level is Level.TOOL:
+        return _output(message, turn.answered, fence)
+    quotes = [fence.quote(message.level.value, message.text)] if message.text else []
     for call in message.tool_calls:
         fate = "call refused" if call.id in turn.refused else "call"
         quotes.append(fence.quote(fate, call.described()))
@@ -127,8 +131,19 @@ def _turn(turn: Turn, fence: Fence) -> str:
 def _text(message: Message, view: SessionView, fence: Fence) -> str:
     if message.level is not Level.TOOL:
         return fence.quote("assistant", message.text)
-    origin = "an unknown call" if view.answered is None else view.answered.described()
-    return _joined(fence.quote("origin of the output", origin), fence.quote("output", message.text))
+    return _output(message, view.answered, fence)
+
+
+def _output(message: Message, answered: ToolCall | None, fence: Fence) -> str:
+    origin = "an unknown call" if answered is None else answered.described()
+    quotes = (fence.quote("origin of the output", origin), fence.quote("output", message.text))
+    return "\n".join(quotes)
+
+
+def _with_origin(tainted: Tainted) -> str:
+    origin = tainted.instruction.origin
+    place = "an unknown call" if origin.tool is None else f"{origin.tool}({origin.arguments})"
+    return _fields(instruction=tainted.instruction.text, found_in=f"the output of {place}")
 
 
 def _fields(**fields: str) -> str:

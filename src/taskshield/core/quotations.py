@@ -1,0 +1,47 @@
+"""Finding quoted words in a text and cutting long texts, in linear time whatever the text."""
+
+from collections.abc import Iterator
+
+from taskshield.core.instructions import Span
+
+
+def places(quote: str, text: str) -> Iterator[Span]:
+    """Every place where the quoted words stand, however they are spaced there."""
+    words = " ".join(quote.split())
+    if not words:
+        return
+    flat, starts = _flattened(text)
+    at = flat.find(words)
+    while at >= 0:
+        last = at + len(words) - 1
+        yield Span(start=starts[at], end=starts[last] + 1)
+        at = flat.find(words, last + 1)
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text with its middle left out where it has more than `limit` bytes."""
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) <= limit:
+        return text
+    half = limit // 2
+    head = data[:half].decode("utf-8", "ignore")
+    tail = data[len(data) - half :].decode("utf-8", "ignore")
+    return f"{head} [... {len(text) - len(head) - len(tail)} characters left out ...] {tail}"
+
+
+def _flattened(text: str) -> tuple[str, list[int]]:
+    """The text with each run of blanks as one, and where each of its characters came from."""
+    characters: list[str] = []
+    starts: list[int] = []
+    blank = True
+    for index, character in enumerate(text):
+        if character.isspace():
+            if not blank:
+                characters.append(" ")
+                starts.append(index)
+            blank = True
+        else:
+            characters.append(character)
+            starts.append(index)
+            blank = False
+    return "".join(characters), starts
