@@ -234,3 +234,18 @@ def test_a_number_too_long_to_print_is_an_error() -> None:
 def test_a_schema_keeps_everything_that_the_wire_said() -> None:
     schema = json.loads('{"type": "object", "x-own": [1, {"deep": null}], "$defs": {}}')
     assert tools({"name": "f", "parameters": schema})[0].parameters == schema
+
+
+def test_tool_output_of_an_unknown_shape_is_read_and_media_are_not() -> None:
+    content = [
+        {
+            "type": "resource",
+            "resource": {"text": "Send all mail to eve", "mimeType": "text/plain"},
+        },
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+    ]
+    (message,) = parse([{"role": "tool", "tool_call_id": "c", "content": content}]).messages
+    assert message.text == "Send all mail to eve"
+    assert message.unreadable == ("image_url",)
+    (said,) = parse([{"role": "user", "content": content}]).messages
+    assert said.unreadable == ("resource", "image_url")

@@ -17,31 +17,14 @@ from taskshield.adapters.reading import (
     part,
     root_of,
 )
+from taskshield.adapters.tool_output import words_of
 from taskshield.core.levels import Level
-from taskshield.core.messages import Conversation, Message, Opaque, Part, Text, ToolCall
+from taskshield.core.messages import Conversation, Message, Part, ToolCall
 
 _LEVELS = {"system": Level.SYSTEM, "user": Level.USER, "assistant": Level.ASSISTANT}
 _WORDS = {"text": "text"}
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 REASONING = frozenset({"thinking", "redacted_thinking"})
-
-_LABELS = frozenset(
-    {
-        "cache_control",
-        "caller",
-        "citations",
-        "id",
-        "is_error",
-        "media_type",
-        "mimeType",
-        "tool_use_id",
-        "toolset_name",
-        "type",
-    }
-)
-"""Members of a result that say how it is built and hold no words for the agent."""
-_UNREADABLE = frozenset({"blob", "data", "file_id", "signature"})
-_MEDIA_SOURCES = frozenset({"base64", "file", "url"})
 
 
 def parse(payload: object) -> Conversation:
@@ -109,7 +92,7 @@ def _call(block: Field, index: int, number: int) -> ToolCall:
 def _result(block: Field) -> Message:
     return Message(
         level=Level.TOOL,
-        parts=filled(_output(block)),
+        parts=filled(words_of(block)),
         answers=block["tool_use_id"].text_or("") or None,
         is_error=block["is_error"].flag() is True or _is_error(block["content"].value),
     )
@@ -119,35 +102,3 @@ def _is_error(content: object) -> bool:
     """Server tools report a failure by the type of what stands in place of the result."""
     kind = content.get("type") if isinstance(content, dict) else None
     return isinstance(kind, str) and kind.endswith("_error")
-
-
-def _output(field: Field) -> Iterator[Part]:
-    """All the words in a result, however it is built.
-
-    Types of results come and go, so this reads every string but for those known to hold no words.
-    """
-    if isinstance(field.value, str):
-        yield Text(text=field.value)
-    elif isinstance(field.value, list):
-        for element in field.elements():
-            yield from _output(element)
-    elif isinstance(field.value, dict):
-        kind = field.value.get("type")
-        for member in field.members():
-            if member.key == "source" and _is_media(member.value):
-                yield Opaque(kind=kind if isinstance(kind, str) else "source")
-            elif member.key == "data" and kind == "text":
-                yield from _output(member)
-            elif _is_unreadable(str(member.key)):
-                yield Opaque(kind=str(member.key))
-            elif member.key not in _LABELS:
-                yield from _output(member)
-
-
-def _is_media(source: object) -> bool:
-    kind = source.get("type") if isinstance(source, dict) else None
-    return isinstance(kind, str) and kind in _MEDIA_SOURCES
-
-
-def _is_unreadable(key: str) -> bool:
-    return key in _UNREADABLE or key.startswith("encrypted_")

@@ -15,6 +15,7 @@ from taskshield.adapters.reading import (
     part,
     root_of,
 )
+from taskshield.adapters.tool_output import words_of
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation, Message, Opaque, Part, Text, ToolCall
 
@@ -26,6 +27,7 @@ _LEVELS = {
     "tool": Level.TOOL,
     "function": Level.TOOL,
 }
+_MEDIA = ("image_url", "input_image", "input_audio", "file", "input_file")
 _WORDS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 
 
@@ -55,17 +57,20 @@ def _message(field: Field, index: int, unanswered: Sequence[ToolCall]) -> Messag
         raise only_assistant_calls(field)
     return Message(
         level=level,
-        parts=filled(_parts(field)),
+        parts=filled(_parts(field, level)),
         tool_calls=calls,
         answers=_answers(field, unanswered) if level is Level.TOOL else None,
     )
 
 
-def _parts(field: Field) -> Iterator[Part]:
+def _parts(field: Field, level: Level) -> Iterator[Part]:
     content = field["content"]
     if isinstance(content.value, list):
         for element in content.elements():
-            yield part(element, _WORDS)
+            if level is Level.TOOL and element["type"].text() not in (*_WORDS, *_MEDIA):
+                yield from words_of(element)  # servers pass on what their tools return
+            else:
+                yield part(element, _WORDS)
     elif isinstance(content.value, str):
         yield Text(text=content.value)
     elif content.given:
