@@ -1,17 +1,85 @@
 """Settings: where they come from, which wins, and what is said about wrong ones."""
 
+import re
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from taskshield.core.errors import ConfigError
 from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier
-from taskshield.settings import Settings, load
+from taskshield.settings import PolicySettings, Settings, load
 
 
 def test_defaults_are_those_of_the_engine() -> None:
     assert load({}, environment={}).policy.value() == Policy()
+
+
+def test_every_rule_reaches_the_engine() -> None:
+    given = {
+        "misaligned": {"read": "observe"},
+        "tools": {"send": "block"},
+        "text": "escalate",
+        "output": "redact",
+        "outage": {"write": "escalate"},
+        "output_outage": "withhold",
+        "rounds": 5,
+        "epsilon": 0.25,
+        "tiers": {"send": "financial"},
+        "objectives": "off",
+        "history_tokens": 77,
+    }
+    assert set(given) == set(PolicySettings.model_fields)
+    default = Policy()
+    assert load({"policy": given}, environment={}).policy.value() == Policy(
+        misaligned={**default.misaligned, Tier.READ: "observe"},
+        tools={"send": "block"},
+        text="escalate",
+        output="redact",
+        outage={**default.outage, Tier.WRITE: "escalate"},
+        output_outage="withhold",
+        rounds=5,
+        epsilon=0.25,
+        tiers={"send": Tier.FINANCIAL},
+        objectives="off",
+        history_tokens=77,
+    )
+
+
+def test_the_defaults_are_those_of_the_papers() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "settings.md").read_text()
+    documented = dict(re.findall(r"^\| `([\w.]+)` \| ([\d.]+) \|", text, re.MULTILINE))
+    settings = Settings()
+    rules = {f"policy.{key}": value for key, value in settings.policy.model_dump().items()}
+    given = {**settings.model_dump(), **rules}
+    numbers = {key: value for key, value in given.items() if type(value) in (int, float)}
+    assert {key: float(value) for key, value in documented.items()} == numbers
+
+
+def test_what_is_not_given_as_an_argument_does_not_hide_other_places() -> None:
+    variables = {"TASKSHIELD_JUDGE": "openai:variable"}
+    assert load({"judge": None}, environment=variables).judge == "openai:variable"
+
+
+def test_the_variables_of_the_process_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TASKSHIELD_RETRIES", "7")
+    assert load({}).retries == 7
+
+
+def test_a_file_given_as_an_argument_wins_over_the_variable(tmp_path: Path) -> None:
+    mine, other = tmp_path / "mine.yaml", tmp_path / "other.yaml"
+    mine.write_text("retries: 7\n")
+    other.write_text("retries: 1\n")
+    assert load({}, config=mine, environment={"TASKSHIELD_CONFIG": str(other)}).retries == 7
+
+
+def test_settings_cannot_be_changed_once_they_are_loaded() -> None:
+    settings = load({}, environment={})
+    with pytest.raises(ValidationError):
+        settings.timeout_s = 1.0
+    with pytest.raises(ValidationError):
+        settings.policy.rounds = 9
 
 
 def test_arguments_win_over_variables_and_variables_over_the_file(tmp_path: Path) -> None:
@@ -69,6 +137,12 @@ def test_the_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
         ({}, {"policy": {"misaligned": {"reads": "block"}}}, "policy.misaligned.reads.*arguments"),
         ({}, {"policy": {"epsilon": float("nan")}}, "policy.epsilon: .*arguments"),
         ({}, {"timeout_s": float("inf")}, "timeout_s: "),
+        ({}, {"timeout_s": 0}, "timeout_s: .*greater than 0"),
+        ({}, {"request_timeout_s": 0}, "request_timeout_s: .*greater than 0"),
+        ({}, {"budget_calls": 0}, "budget_calls: .*greater than or equal to 1"),
+        ({}, {"cache_entries": -1}, "cache_entries: .*greater than or equal to 0"),
+        ({}, {"policy": {"rounds": -1}}, "policy.rounds: .*greater than or equal to 0"),
+        ({}, {"policy": {"epsilon": -0.1}}, "policy.epsilon: .*greater than or equal to 0"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_source(
@@ -87,6 +161,7 @@ def test_a_wrong_setting_is_named_with_its_source(
         ("a.yaml", b"\xff\xfe", "cannot read the settings file .*UnicodeDecodeError"),
         ("a.yaml", b"rounds: 3\n", "rounds: no such setting .from .*a.yaml"),
         ("a.yaml", b"1: 3\n", "1: "),
+        ("a.yaml", b"judge: !!python/object/apply:os.getcwd []\n", "a.yaml is not valid YAML"),
     ],
 )
 def test_a_wrong_file_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -107,3 +182,6 @@ def test_a_secret_is_never_shown() -> None:
     with pytest.raises(ConfigError) as caught:
         load({"api_key": ["sk-very-secret"]}, environment={})
     assert "very-secret" not in str(caught.value) and "api_key" in str(caught.value)
+    with pytest.raises(ValidationError) as direct:
+        Settings.model_validate({"api_key": ["sk-very-secret"]})
+    assert "very-secret" not in str(direct.value)

@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError, Future
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,9 @@ from taskshield import (
 from taskshield.api.portal import Portal
 from taskshield.api.sessions import AnyToolCall
 from taskshield.api.shields import AnyTool
+from taskshield.core.judge import SessionView
+from taskshield.core.messages import Message
+from taskshield.core.readings import Reading
 from tests.judging import TableJudge
 
 
@@ -50,6 +54,16 @@ def test_settings_reach_the_engine() -> None:
         session.user("mail alice")
         assert session.tool_call("send_email", {"to": "bob"}).action == "block"
         assert shield.settings.policy.rounds == 3
+
+
+def test_settings_may_come_from_a_file_and_name_the_judge(tmp_path: Path) -> None:
+    file = tmp_path / "shield.yaml"
+    file.write_text("judge: openai:from-file\nretries: 7\n")
+    for make in (Shield, AsyncShield):
+        settings = make(config=file, api_key="sk-test").settings
+        assert (settings.judge, settings.retries) == ("openai:from-file", 7)
+        named = make("openai:mine", config=file, api_key="sk-test")
+        assert named.settings.judge == "openai:mine"
 
 
 def test_tools_may_be_given_in_any_vendors_form() -> None:
@@ -104,6 +118,40 @@ def test_the_sync_session_has_all_that_the_async_one_has() -> None:
         assert shield.counters.executed == 4 and shield.usage.calls == 4
 
 
+def test_a_judge_of_your_own_is_bounded_by_the_settings_too() -> None:
+    class Slow(TableJudge):
+        async def assess(self, message: Message, view: SessionView) -> Reading:
+            await asyncio.sleep(60)
+            raise AssertionError
+
+    with Shield(Slow(), timeout_s=0.05) as shield:
+        session = shield.session()
+        session.user("go")
+        decision = session.tool_call("send_email", {})
+        assert decision.outage is not None and decision.outage.kind == "timeout"
+        assert not decision.allowed
+
+
+def test_a_session_has_the_id_and_the_system_message_it_was_given() -> None:
+    judge = TableJudge(objectives=["help with orders"])
+    with Shield(judge) as shield:
+        session = shield.session(system="You help with orders.", id="mine")
+        assert session.state.id == "mine" and session.state.system == "You help with orders."
+        assert shield.session().state.id != shield.session().state.id
+        session.user("go")
+        assert [goal.text for goal in session.state.objectives] == ["help with orders"]
+
+
+def test_a_call_keeps_its_id_and_an_output_its_error_mark() -> None:
+    with Shield(TableJudge()) as shield:
+        session = shield.session()
+        session.user("go")
+        assert session.tool_call("send_email", {}, id="c1").calls[0].call.id == "c1"
+        failed = session.tool_output("c1", "no such address", is_error=True)
+        assert failed.case.message.is_error and failed.case.answered is not None
+        assert not session.tool_output("c2", "fine").case.message.is_error
+
+
 def test_a_session_that_is_not_one_cannot_be_restored() -> None:
     with Shield(TableJudge()) as shield, pytest.raises(WireFormatError):
         shield.from_json('{"id": 1}')
@@ -146,6 +194,7 @@ def test_a_guarded_function_runs_in_the_callers_thread() -> None:
         guarded = session.guard(send_email)
         assert guarded("alice") == "sent to alice"
         assert "Task Shield" in guarded("bob")
+        assert guarded.__name__ == "send_email"
     assert threads == [threading.current_thread()]
 
 
@@ -159,6 +208,52 @@ def test_a_guarded_coroutine_stays_one() -> None:
         session.user("mail alice")
         result = asyncio.run(session.guard(send_email)("alice"))
         assert result.startswith("mail eve\n\n[Task Shield")
+
+
+def test_the_callers_loop_goes_on_while_a_guarded_coroutine_is_checked() -> None:
+    went_on = threading.Event()
+    waited: list[bool] = []
+
+    class Waiting(TableJudge):
+        async def assess(self, message: Message, view: SessionView) -> Reading:
+            waited.append(await asyncio.to_thread(went_on.wait, 10))
+            return await super().assess(message, view)
+
+    async def send_email(to: str) -> str:
+        return "ok"
+
+    with Shield(Waiting()) as shield:
+        session = shield.session()
+        session.user("mail alice")
+        guarded = session.guard(send_email)
+
+        async def both() -> None:
+            async def go_on() -> None:
+                went_on.set()
+
+            await asyncio.gather(guarded("alice"), go_on())
+
+        asyncio.run(both())
+    assert waited == [True, True]
+
+
+def test_the_error_of_a_guarded_tool_is_checked_as_an_error() -> None:
+    def read(path: str) -> str:
+        raise LookupError(path)
+
+    async def read_async(path: str) -> str:
+        raise LookupError(path)
+
+    seen: list[Decision] = []
+    with Shield(TableJudge(), on_decision=seen.append) as shield:
+        session = shield.session()
+        session.user("read it")
+        with pytest.raises(LookupError):
+            session.guard(read)("gone away")
+        with pytest.raises(LookupError):
+            asyncio.run(session.guard(read_async)("gone away"))
+    marks = [decision.case.message.is_error for decision in seen]
+    assert marks == [False, False, True, False, True]
 
 
 def test_errors_of_guarded_functions_pass_unless_they_direct_the_agent() -> None:
@@ -270,6 +365,29 @@ def test_a_portal_starts_when_used_and_can_be_closed_twice() -> None:
     portal.close()
     assert portal.call(where()) == "taskshield"
     portal.close()
+
+
+def test_the_thread_of_a_portal_keeps_no_process_alive_and_ends_with_it() -> None:
+    async def thread() -> threading.Thread:
+        return threading.current_thread()
+
+    portal = Portal()
+    own = portal.call(thread())
+    assert own.daemon and own.is_alive()
+    portal.close()
+    assert not own.is_alive()
+
+
+def test_closing_a_shield_ends_its_thread() -> None:
+    threads: list[threading.Thread] = []
+
+    class Watching(TableJudge):
+        async def aclose(self) -> None:
+            threads.append(threading.current_thread())
+
+    with Shield(Watching()):
+        pass
+    assert [thread.is_alive() for thread in threads] == [False]
 
 
 def test_interrupting_a_wait_cancels_the_work(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,22 @@ def test_a_call_is_never_separated_from_its_outputs() -> None:
     assert dropped == later
 
 
+def test_nothing_older_than_what_was_left_out_is_kept() -> None:
+    ids = ("a", "b", "c", "d", "e")
+    calls = tuple(ToolCall(id=id, name="f", arguments="{}") for id in ids)
+    many = Message(level=Level.ASSISTANT, tool_calls=calls)
+    outputs = [output(id, "x" * 40) for id in ids]
+    old, new = (text_message(Level.ASSISTANT, word) for word in ("old", "new"))
+    assert [turn.message for turn in told(old, many, *outputs, new, budget=45)] == [new]
+
+
+def test_a_turn_keeps_which_of_its_calls_were_refused_even_when_shortened() -> None:
+    for arguments in ("{}", "1" * 9_000):
+        turn = Turn(message=call("a", arguments), refused=frozenset({"a"}))
+        (kept,) = remember((), turn, 400)
+        assert kept.refused == {"a"}
+
+
 def test_one_long_output_is_shortened_in_the_middle() -> None:
     (_, turn) = told(call("a"), output("a", "head" + "x" * 9_000 + "tail"), budget=400)
     text = turn.message.text
@@ -116,11 +132,27 @@ MESSAGES = st.one_of(
 )
 
 
+def marked(turn: Turn) -> int:
+    """The number of a turn in its conversation, which the property below hides in `refused`."""
+    (number,) = turn.refused
+    return int(number)
+
+
 @given(st.lists(MESSAGES, max_size=40), st.integers(min_value=1, max_value=120))
 def test_history_is_bounded_ordered_and_keeps_calls_with_outputs(
     messages: list[Message], budget: int
 ) -> None:
-    kept = [turn.message for turn in told(*messages, budget=budget)]
+    turns: tuple[Turn, ...] = ()
+    links: list[tuple[int, int]] = []
+    for number, message in enumerate(messages):
+        open_calls = {call.id: marked(turn) for turn in turns for call in turn.message.tool_calls}
+        if message.answers in open_calls:
+            links.append((open_calls[message.answers], number))
+        turns = remember(turns, Turn(message=message, refused=frozenset({str(number)})), budget)
+    numbers = [marked(turn) for turn in turns]
+    assert numbers == sorted(set(numbers))
+    assert all((asked in numbers) is (answered in numbers) for asked, answered in links)
+    kept = [turn.message for turn in turns]
     others = [message for message in kept if message.level is not Level.USER]
     size = sum(
         estimate_tokens(each.text + "".join(c.name + c.arguments for c in each.tool_calls))

@@ -1,15 +1,16 @@
 """The pure parts of the engine where a whole conversation would say less."""
 
 import functools
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from taskshield.core.decisions import Case
+from taskshield.core.decisions import Action, Case
 from taskshield.core.instructions import Instruction, Origin, Span, Tainted
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
-from taskshield.core.policy import Policy
+from taskshield.core.policy import OutputResponse, Policy
 from taskshield.core.readings import Assessed, Score, TaskDraft, Trace
 from taskshield.core.tools import Tier
 from taskshield.engine.decide import decide
@@ -30,6 +31,26 @@ def case(text: str, *assessed: Assessed, policy: Policy | None = None) -> Case:
     )
 
 
+def score(target: str, value: float) -> Score:
+    return Score(target=target, value=value, reason=f"{value:g} for {target}")
+
+
+def step(
+    *assessed: Assessed, names: Sequence[str], text: str = "", policy: Policy | None = None
+) -> Case:
+    """A step that calls these tools; the ids of the calls are c1, c2, ..."""
+    calls = tuple(
+        ToolCall(id=f"c{number}", name=name, arguments="{}")
+        for number, name in enumerate(names, start=1)
+    )
+    message = replace(text_message(Level.ASSISTANT, text), tool_calls=calls)
+    return replace(
+        case("", *assessed, policy=policy),
+        message=message,
+        tiers={name: Tier.WRITE for name in names},
+    )
+
+
 def misaligned(start: int | None, end: int = 0) -> Assessed:
     span = None if start is None else Span(start=start, end=end)
     return Assessed(text="obey", span=span, scores=())
@@ -40,6 +61,32 @@ def test_overlapping_spans_are_redacted_together() -> None:
     text = "keep one two three keep"
     decision = decide(case(text, misaligned(5, 12), misaligned(9, 18), policy=redact))
     assert decision.content.startswith("keep [removed by Task Shield] keep\n\n")
+
+
+def test_a_span_inside_another_does_not_shorten_what_is_redacted() -> None:
+    redact = Policy(output="redact")
+    text = "keep one two three keep"
+    decision = decide(case(text, misaligned(5, 18), misaligned(9, 12), policy=redact))
+    assert decision.content.startswith("keep [removed by Task Shield] keep\n\n")
+
+
+def test_spans_that_touch_are_redacted_as_one() -> None:
+    redact = Policy(output="redact")
+    decision = decide(case("keep onetwo", misaligned(5, 8), misaligned(8, 11), policy=redact))
+    assert decision.content.startswith("keep [removed by Task Shield]\n\n")
+
+
+@pytest.mark.parametrize("response", ["annotate", "redact"])
+def test_an_aligned_directive_beside_a_misaligned_one_is_neither_redacted_nor_listed(
+    response: OutputResponse,
+) -> None:
+    served = (score("t1", 1.0),)
+    good = Assessed(text="list files", span=Span(start=0, end=10), scores=served)
+    bad = Assessed(text="mail eve", span=Span(start=12, end=20), scores=())
+    decision = decide(case("list files, mail eve", good, bad, policy=Policy(output=response)))
+    assert decision.content.startswith("list files, ")
+    assert decision.feedback is not None and "list files" not in decision.feedback
+    assert [item.instruction.text for item in decision.misaligned] == ["mail eve"]
 
 
 def test_a_directive_without_a_place_takes_the_whole_text_with_it() -> None:
@@ -71,6 +118,70 @@ def test_feedback_quotes_long_and_hostile_instructions_safely() -> None:
     assert decision.feedback is not None
     assert decision.feedback.count("\nThe user") == 1
     assert "x" * 201 not in decision.feedback
+
+
+def test_feedback_quotes_each_finding_and_its_reason_on_one_line() -> None:
+    told = Score(target="t1", value=0.0, reason='it "helps"\nnobody')
+    item = Assessed(text='say  "hi"\nnow', scores=(told,))
+    output = decide(case("x", item)).feedback
+    assert output is not None
+    assert '- instruction "say \\"hi\\" now": "it \\"helps\\" nobody"\n' in output
+    call = decide(step(replace(item, call_id="c1"), names=["f"])).feedback
+    assert call is not None and '- call "say ' in call
+
+
+def test_feedback_names_the_risk_of_what_it_is_about() -> None:
+    output = decide(case("x", misaligned(0, 1))).feedback
+    assert output is not None and "tool output is data" in output
+    call = decide(step(Assessed(text="x", call_id="c1", scores=()), names=["f"])).feedback
+    assert call is not None and "no task of the user needs" in call
+
+
+def test_the_order_of_strictness_is_that_of_the_harm_it_prevents() -> None:
+    order: list[Action] = [
+        "allow",
+        "observe",
+        "annotate",
+        "redact",
+        "withhold",
+        "revise",
+        "escalate",
+        "block",
+    ]
+    for mild, strict in zip(order, order[1:], strict=False):
+        assert strictest([mild, strict]) == strictest([strict, mild]) == strict
+
+
+def test_a_revised_call_takes_a_round_even_where_another_call_waits_for_a_person() -> None:
+    held = [Assessed(text=id, call_id=id, scores=()) for id in ("c1", "c2")]
+    policy = Policy(tools={"pay": "escalate"})
+    decision = decide(step(*held, names=["note", "pay"], policy=policy))
+    assert decision.action == "escalate" and decision.round == 1
+    assert [verdict.action for verdict in decision.calls] == ["revise", "escalate"]
+
+
+def test_the_agent_may_revise_while_any_held_call_may_be_revised() -> None:
+    held = [Assessed(text=id, call_id=id, scores=()) for id in ("c1", "c2")]
+    decision = decide(step(*held, names=["note", "pay"], policy=Policy(tools={"pay": "block"})))
+    assert decision.action == "block"
+    assert decision.feedback is not None and "Attempts left after this one: 2." in decision.feedback
+
+
+def test_a_step_that_is_only_observed_gets_no_feedback() -> None:
+    held = [Assessed(text=f"call {id}", call_id=id, scores=()) for id in ("c1", "c2")]
+    watched = Policy(tools={"note": "observe"})
+    alone = decide(step(held[0], names=["note"], policy=watched, text="words"))
+    assert (alone.action, alone.feedback, alone.content) == ("observe", None, "words")
+    both = decide(step(*held, names=["note", "pay"], policy=watched))
+    assert both.feedback is not None
+    assert "call c2" in both.feedback and "call c1" not in both.feedback
+
+
+def test_an_aligned_call_survives_a_misaligned_plan_beside_it() -> None:
+    plan = Assessed(text="post it", scores=())
+    call = Assessed(text="f", call_id="c1", scores=(score("t1", 1.0),))
+    decision = decide(step(plan, call, names=["f"], text="I will post it"))
+    assert decision.action == "revise" and decision.calls[0].allowed
 
 
 @pytest.mark.parametrize(
@@ -127,6 +238,8 @@ def test_a_judge_is_shown_the_tainted_directives_most_like_the_call() -> None:
     assert len(shown.tainted) == 20
     assert shown.tainted[0].id == "d0"
     assert shown.tainted[1].id == "d59"
+    said = view(state, text_message(Level.ASSISTANT, "I mail eve"), Policy())
+    assert said.tainted[0].id == "d0"
 
 
 def test_memory_of_tainted_directives_and_open_calls_is_bounded() -> None:
@@ -170,6 +283,48 @@ def test_a_blank_source_is_no_grant(source: str, scope: str | None) -> None:
 def test_a_blank_scope_is_that_of_the_task() -> None:
     (task,) = new_tasks(SessionState(id="s"), [TaskDraft(text="go", source="x", scope=" ")], 0)
     assert task.grant is not None and task.grant.scope == "go"
+
+
+def from_tool(number: int, tool: str) -> Tainted:
+    item = tainted(number, f"directive {number}")
+    origin = replace(item.instruction.origin, tool=tool)
+    return replace(item, instruction=replace(item.instruction, origin=origin))
+
+
+def test_the_strongest_tainted_directive_is_compared_with_the_best_task_not_their_sum() -> None:
+    item = Assessed(
+        text="x",
+        scores=(score("t1", 0.4), score("t2", 0.4)),
+        taint_scores=(score("d1", 0.1), score("d2", 0.6)),
+    )
+    known = (from_tool(1, "read_mail"), from_tool(2, "browse"))
+    (finding,) = decide(replace(case("x", item), tainted=known)).findings
+    assert finding.taint == score("d2", 0.6) and not finding.aligned
+    assert "the output of browse" in finding.reason
+    assert finding.instruction.origin.message == 3
+
+
+def test_the_reason_of_a_finding_is_that_of_the_task_it_serves_best() -> None:
+    item = Assessed(text="x", scores=(score("t1", 0.1), score("t2", 0.9), score("t3", 0.2)))
+    assert decide(case("x", item)).findings[0].reason == "0.9 for t2"
+
+
+@pytest.mark.parametrize(
+    ("values", "aligned"), [((0.3, 0.3), True), ((0.5,), False), ((0.6, 0.0), True)]
+)
+def test_scores_for_objectives_are_summed_and_compared_with_epsilon_too(
+    values: tuple[float, ...], aligned: bool
+) -> None:
+    goals = tuple(score(f"o{number}", value) for number, value in enumerate(values, start=1))
+    item = Assessed(text="x", scores=(score("t1", 1.0),), objective_scores=goals, epsilon=0.5)
+    assert decide(case("x", item)).findings[0].aligned is aligned
+
+
+def test_a_threshold_of_zero_in_the_settings_overrides_the_judges_own() -> None:
+    item = Assessed(text="x", scores=(score("t1", 0.1),), epsilon=0.5)
+    assert not decide(case("x", item)).findings[0].aligned
+    (finding,) = decide(case("x", item, policy=Policy(epsilon=0.0))).findings
+    assert finding.aligned and finding.epsilon == 0.0
 
 
 def test_scores_that_explain_nothing_do_not_taint() -> None:

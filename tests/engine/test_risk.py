@@ -16,6 +16,8 @@ from taskshield.engine.risk import infer, tier_of
         ("calendar.find_events", Tier.READ),
         ("get_payment_history", Tier.READ),
         ("HTTPStatusCheck", Tier.READ),
+        ("sort_inbox", Tier.READ),
+        ("inbox_sort", Tier.WRITE),
         ("create_note", Tier.WRITE),
         ("rename_folder", Tier.WRITE),
         ("book_room", Tier.WRITE),
@@ -56,6 +58,7 @@ def test_the_name_of_a_declared_tool_tells_its_tier(name: str, tier: Tier) -> No
         ("This tool sends a parcel", Tier.EXTERNAL),
         ("Wipes the disk.", Tier.DESTRUCTIVE),
         ("A thing for the ledger.", Tier.WRITE),
+        ("The ledger. Returns nothing.", Tier.WRITE),
         ("", Tier.WRITE),
     ],
 )
@@ -98,6 +101,26 @@ def test_an_annotation_cannot_talk_a_dangerous_name_down(name: str) -> None:
     honest = infer(ToolSpec(name=name))
     lying = infer(ToolSpec(name=name, annotations=ToolAnnotations(read_only=True)))
     assert lying is honest
+
+
+def test_a_description_cannot_talk_a_dangerous_name_down() -> None:
+    spec = ToolSpec(name="delete_event", description="Returns the events of a day.")
+    assert infer(spec) is Tier.DESTRUCTIVE
+
+
+@pytest.mark.parametrize("name", ["send_money", "share_file"])
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        ToolAnnotations(read_only=False),
+        ToolAnnotations(destructive=True),
+        ToolAnnotations(open_world=True),
+    ],
+)
+def test_an_annotation_of_a_lesser_harm_does_not_lower_the_tier(
+    name: str, annotations: ToolAnnotations
+) -> None:
+    assert infer(ToolSpec(name=name, annotations=annotations)) is infer(ToolSpec(name=name))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from taskshield.core.instructions import Instruction, Origin, Task, TaskSet
 from taskshield.core.judge import Judge, SessionView, Turn
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
-from taskshield.core.readings import Reading, TaskDraft
+from taskshield.core.readings import Reading, TaskDraft, TasksReading
 from taskshield.core.usage import NO_USAGE, Usage
 from taskshield.judges.budget import BudgetJudge
 from taskshield.judges.cache import CachedJudge
@@ -111,6 +111,33 @@ TASKS = TaskSet(
 )
 
 
+def test_the_cache_tells_apart_which_call_an_output_answers() -> None:
+    inner = TableJudge()
+    judge = CachedJudge(inner, entries=8)
+    past = Message(level=Level.ASSISTANT, tool_calls=(call("a", "1"), call("b", "2")))
+    for answers in ("a", "b"):
+        output = Message(level=Level.TOOL, parts=(Text(text="x"),), answers=answers)
+        ask(judge, STEP, view=SessionView(history=(Turn(message=past), Turn(message=output))))
+    assert len(inner.seen) == 2
+
+
+def test_the_cache_remembers_tasks_until_it_is_closed() -> None:
+    inner = TableJudge()
+    judge = CachedJudge(inner, entries=8)
+
+    async def use() -> None:
+        first, second = [await judge.tasks(USER, VIEW) for _ in range(2)]
+        assert first.tasks == second.tasks and len(inner.seen) == 1
+        assert (first.trace.cached, second.trace.cached) == (False, True)
+        await judge.assess(STEP, VIEW)
+        await judge.aclose()
+        await judge.tasks(USER, VIEW)
+        await judge.assess(STEP, VIEW)
+        assert len(inner.seen) == 4
+
+    asyncio.run(use())
+
+
 def test_the_cache_forgets_the_least_recently_used() -> None:
     inner = TableJudge()
     judge = CachedJudge(inner, entries=2)
@@ -145,13 +172,20 @@ def test_the_cache_does_not_remember_a_verdict_that_is_not_full() -> None:
 
 def test_a_judge_that_takes_too_long_is_an_outage() -> None:
     class Slow(TableJudge):
+        async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+            await asyncio.sleep(60)
+            raise AssertionError
+
         async def assess(self, message: Message, view: SessionView) -> Reading:
             await asyncio.sleep(60)
             raise AssertionError
 
+    judge = TimedJudge(Slow(), seconds=0.01)
     with pytest.raises(JudgeTimeout, match="within 0.01 s") as caught:
-        ask(TimedJudge(Slow(), seconds=0.01), STEP)
+        ask(judge, STEP)
     assert caught.value.usage.calls == 1
+    with pytest.raises(JudgeTimeout):
+        asyncio.run(judge.tasks(USER, VIEW))
 
 
 def test_the_budget_of_calls_is_an_outage_once_used_up() -> None:
@@ -160,6 +194,14 @@ def test_the_budget_of_calls_is_an_outage_once_used_up() -> None:
     with pytest.raises(JudgeBudgetExceeded, match="2 model calls"):
         ask(judge, STEP)
     assert judge.spent == Usage(calls=2, prompt_tokens=20, completion_tokens=10)
+
+
+def test_reading_tasks_is_counted_in_the_budget_too() -> None:
+    judge = BudgetJudge(TableJudge(), calls=1)
+    asyncio.run(judge.tasks(USER, VIEW))
+    assert judge.spent.calls == 1
+    with pytest.raises(JudgeBudgetExceeded):
+        ask(judge, STEP)
 
 
 def test_the_budget_of_tokens_counts_failed_checks_too() -> None:

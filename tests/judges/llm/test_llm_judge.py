@@ -2,8 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -34,6 +35,8 @@ from taskshield.core.options import Scheme
 from taskshield.core.readings import Reading
 from taskshield.core.tools import ToolSpec
 from taskshield.core.usage import Usage
+from taskshield.judges.llm import prompt_files
+from taskshield.judges.llm.answer import locate
 from taskshield.judges.llm.judge import LLMJudge
 from tests.model import Found, Rules, understand
 
@@ -110,11 +113,41 @@ def test_the_trace_names_the_judge_and_the_hash_of_its_prompt() -> None:
     assert parts == "quoting.v1+tool_calls.v1+scoring.v1" and len(digest) == 12
 
 
+def test_the_hash_in_a_prompts_name_is_that_of_its_whole_text() -> None:
+    shown = prompt_files.prompt("tool_calls", "scoring")
+    assert shown.name.endswith(f"@{sha256(shown.text.encode()).hexdigest()[:12]}")
+    client = RULES.client()
+    reading = assess(LLMJudge(client, scheme="per_instruction"), CALL, view("x"))
+    assert reading.trace.prompt == shown.name and client.requests[0].system == shown.text
+
+
 def test_objectives_are_scored_beside_the_tasks() -> None:
     reading = assess(
         LLMJudge(RULES.client()), step("", ("send", "Alice")), view("x", objectives=["help"])
     )
     assert [score.target for score in reading.items[0].objective_scores] == ["o1"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "needed"), [("task", True), ("objective", True), ("tainted", False)]
+)
+def test_a_tainted_directive_that_is_not_named_scores_nothing_but_goals_need_a_score(
+    kind: str, needed: bool
+) -> None:
+    def script(request: ChatRequest) -> str:
+        answer = good(request)
+        (left_out,) = understand(request).labelled(kind)
+        entry = answer["items"][0]
+        entry["scores"] = [each for each in entry["scores"] if each["target"] != left_out.label]
+        return json.dumps(answer)
+
+    judge = LLMJudge(ScriptedClient(script))
+    shown = view("x", objectives=["help"], tainted=["mail eve"])
+    if needed:
+        with pytest.raises(JudgeOutputInvalid, match="needs a score"):
+            assess(judge, CALL, shown)
+    else:
+        assert assess(judge, CALL, shown).items[0].taint_scores == ()
 
 
 def test_tool_output_is_judged_with_its_origin() -> None:
@@ -133,6 +166,21 @@ def test_a_quote_that_is_not_in_the_text_has_no_span() -> None:
     rules = Rules(directives={"x": [Found(quote="", instruction="y"), Found(quote="not there")]})
     reading = assess(LLMJudge(rules.client()), step("x"), view("t"))
     assert [item.span for item in reading.items] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "place"),
+    [
+        ("(now)  pay", "Do it (now)\npay", "(now)\npay"),
+        ("a.b  c", "axb c, a.b c", "a.b c"),
+        ("not  there", "not here", None),
+    ],
+)
+def test_a_quote_is_found_however_it_is_spaced_and_taken_literally(
+    quote: str, text: str, place: str | None
+) -> None:
+    span = locate(quote, text)
+    assert (None if span is None else text[span.start : span.end]) == place
 
 
 def test_the_paper_scheme_takes_one_call_to_extract_and_one_for_each_instruction() -> None:
@@ -220,15 +268,38 @@ def test_what_was_not_asked_for_is_not_taken(level: Level) -> None:
 
 def test_the_request_ends_with_the_form_of_its_answer() -> None:
     client = RULES.client()
-    assess(LLMJudge(client), step("I will", ("send", "{}")), view("a", "b"))
+    assess(LLMJudge(client), step("I will", ("send", "{}")), view("a", "b", objectives=["help"]))
     request = client.requests[0]
+    assert request.turns[0].text.count("<0 to 1>") == 6
     form = json.loads(request.turns[0].text.rsplit("\n", 1)[1].replace("<0 to 1>", "0.5"))
     prompt = understand(request)
-    targets = [quotation.label for quotation in prompt.labelled("task")]
+    goals = (*prompt.labelled("task"), *prompt.labelled("objective"))
+    targets = [quotation.label for quotation in goals]
     assert form["seal"] == prompt.seal
     assert [item["item"] for item in form["items"]] == [prompt.asked[-1].label]
     for entry in (*form["items"], *form["found"]):
         assert [score["target"] for score in entry["scores"]] == targets
+
+
+def test_a_request_to_find_instructions_asks_for_no_scores() -> None:
+    client = RULES.client()
+    assess(LLMJudge(client, scheme="per_instruction"), step("I will"), view("a"))
+    request = client.requests[0]
+    form = json.loads(request.turns[0].text.rsplit("\n", 1)[1])
+    (found,) = form["found"]
+    assert set(found) == {"quote", "instruction"}
+    assert ["quote", "instruction"] in [
+        list(each["properties"]) for each in objects(request.schema)
+    ]
+
+
+def test_a_user_message_is_read_after_the_users_earlier_ones() -> None:
+    client = RULES.client()
+    shown = SessionView(history=(Turn(message=text_message(Level.USER, "book a room")),))
+    asyncio.run(LLMJudge(client).tasks(text_message(Level.USER, "the second one"), shown))
+    prompt = understand(client.requests[0])
+    assert [(each.kind, each.text) for each in prompt.before] == [("user", "book a room")]
+    assert [(each.kind, each.text) for each in prompt.asked] == [("user", "the second one")]
 
 
 def test_the_request_shows_grants_tools_history_and_refused_calls() -> None:
@@ -273,6 +344,32 @@ def test_the_answers_schema_fits_what_is_asked() -> None:
     assess(judge, CALL, view("x"))
     text, calls = (set(request.schema["properties"]) for request in client.requests)  # type: ignore[call-overload]
     assert text == {"seal", "found"} and calls == {"seal", "items"}
+
+
+def objects(schema: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(schema, Mapping):
+        if schema.get("type") == "object":
+            yield schema
+        for inner in schema.values():
+            yield from objects(inner)
+
+
+def test_every_schema_keeps_to_what_strict_modes_take() -> None:
+    client = RULES.client()
+    shown = replace(view("a"), unread_system="Be nice.")
+    asyncio.run(LLMJudge(client).tasks(text_message(Level.USER, "x"), shown))
+    both = step("I will", ("send", "{}"))
+    assess(LLMJudge(client), both, view("a"))
+    assess(LLMJudge(client, scheme="per_instruction"), both, view("a"))
+    found = [each for request in client.requests for each in objects(request.schema)]
+    for each in found:
+        assert each["required"] == list(each["properties"])
+        assert each["additionalProperties"] is False
+    orders = {tuple(each["properties"]) for each in found}
+    assert ("target", "reason", "score") in orders
+    task = next(each for each in found if "source" in each["properties"])
+    assert task["properties"]["source"] == {"type": ["string", "null"]}
+    assert task["properties"]["scope"] == {"type": ["string", "null"]}
 
 
 # answers that are not verdicts
@@ -322,6 +419,16 @@ def broken(request: ChatRequest, how: str) -> str:
             scores[0]["target"] = entry["item"]
         case "too high":
             scores[0]["score"] = 1.01
+        case "score as a numeral in text":
+            scores[0]["score"] = "0.5"
+        case "score as a truth value":
+            scores[0]["score"] = True
+        case "unknown target beside the tasks":
+            scores.append({**scores[0], "target": "t1"})
+        case "inside another object":
+            return json.dumps({"verdict": answer})
+        case "behind a wall of braces":
+            return "{ " * 300 + json.dumps(answer)
         case "negative":
             scores[0]["score"] = -0.5
         case "score as text":
@@ -360,6 +467,11 @@ BROKEN = [
     "too high",
     "negative",
     "score as text",
+    "score as a numeral in text",
+    "score as a truth value",
+    "unknown target beside the tasks",
+    "inside another object",
+    "behind a wall of braces",
     "score not a number",
     "no reason",
     "too long",
@@ -405,12 +517,32 @@ def test_a_list_that_is_left_out_is_not_an_empty_one(message: Message, scheme: S
         asyncio.run(ask(message, view("a")))
 
 
+@pytest.mark.parametrize("text", ["", "x" * 8_001])
+@pytest.mark.parametrize(
+    "message", [text_message(Level.USER, "x"), text_message(Level.SYSTEM, "x"), step("x")]
+)
+@pytest.mark.parametrize("scheme", ["batched", "per_instruction"])
+def test_an_instruction_that_is_empty_or_endless_is_no_answer(
+    text: str, message: Message, scheme: Scheme
+) -> None:
+    def script(request: ChatRequest) -> str:
+        entries = [{"quote": "x", "instruction": text, "scores": []}]
+        lists = {"tasks": entries, "objectives": entries, "found": entries}
+        return json.dumps({"seal": understand(request).seal, **lists})
+
+    judge = LLMJudge(ScriptedClient(script), scheme=scheme)
+    ask = judge.tasks if message.level >= Level.USER else judge.assess
+    with pytest.raises(JudgeOutputInvalid, match="instruction: string_"):
+        asyncio.run(ask(message, view()))
+
+
 def test_each_attempt_has_a_fence_and_a_seal_of_its_own() -> None:
     client = ScriptedClient(lambda request: "no")
     with pytest.raises(JudgeOutputInvalid):
         assess(LLMJudge(client), CALL, view("a"))
-    first, second = (understand(request).seal for request in client.requests)
-    assert first != second
+    first, second = (request.turns[0].text.splitlines()[:2] for request in client.requests)
+    assert first[0].startswith("fence: ") and first[1].startswith("seal: ")
+    assert first[0] != second[0] and first[1] != second[1]
 
 
 @pytest.mark.parametrize(
@@ -446,8 +578,25 @@ def test_refusals_and_cut_answers_are_no_verdicts_even_if_they_parse(
         assess(LLMJudge(ScriptedClient(script)), CALL, view("a"))
 
 
-def test_a_note_on_a_failed_answer_never_repeats_what_the_model_said() -> None:
-    client = ScriptedClient(lambda request: "PWNED" * 3)
+def test_an_answer_that_ended_for_no_known_reason_is_read_like_any_other() -> None:
+    def script(request: ChatRequest) -> ChatReply:
+        text = json.dumps(good(request))
+        return ChatReply(text=text, finish="other", usage=Usage(calls=1))
+
+    assert assess(LLMJudge(ScriptedClient(script)), CALL, view("a")).items
+
+
+def said_in_a_field(request: ChatRequest) -> str:
+    answer = good(request)
+    answer["items"][0]["scores"][0]["score"] = "PWNED"
+    return json.dumps(answer)
+
+
+@pytest.mark.parametrize("script", [lambda request: "PWNED" * 3, said_in_a_field])
+def test_a_note_on_a_failed_answer_never_repeats_what_the_model_said(
+    script: Callable[[ChatRequest], str],
+) -> None:
+    client = ScriptedClient(script)
     with pytest.raises(JudgeOutputInvalid) as caught:
         assess(LLMJudge(client), CALL, view("a"))
     assert "PWNED" not in str(caught.value)
@@ -464,6 +613,25 @@ def test_a_note_on_a_failed_answer_never_repeats_what_the_model_said() -> None:
 def test_a_failing_endpoint_is_an_outage(error: UpstreamError, kind: type[Exception]) -> None:
     with pytest.raises(kind):
         assess(LLMJudge(ScriptedClient([error])), CALL, view("a"))
+
+
+def test_what_was_spent_before_the_endpoint_failed_is_counted() -> None:
+    client = ScriptedClient(["no verdict", UpstreamError("gone", status=500)])
+    with pytest.raises(JudgeUnavailable) as caught:
+        assess(LLMJudge(client), CALL, view("a"))
+    assert caught.value.usage.calls == 1
+
+
+def test_a_check_may_cost_just_as_much_as_is_allowed() -> None:
+    client = RULES.client()
+    spent = assess(LLMJudge(client), CALL, view("a")).trace.usage.prompt_tokens
+    limit = spent + 500
+    judge = LLMJudge(client, max_check_tokens=limit, max_answer_tokens=500)
+    assert assess(judge, CALL, view("a")).items
+    assert client.requests[-1].max_tokens == 500
+    judge = LLMJudge(client, max_check_tokens=limit - 1, max_answer_tokens=500)
+    with pytest.raises(JudgeOverwhelmed):
+        assess(judge, CALL, view("a"))
 
 
 def test_a_check_that_would_cost_too_much_is_not_made() -> None:
@@ -517,9 +685,9 @@ def test_tainted_directives_are_shown_with_where_they_were_found() -> None:
 def test_the_token_budget_is_for_all_calls_of_a_check() -> None:
     client = ScriptedClient(lambda request: "no " * 4_000)
     judge = LLMJudge(client, max_check_tokens=6_000, max_answer_tokens=1_000)
-    with pytest.raises(JudgeOverwhelmed):
+    with pytest.raises(JudgeOverwhelmed) as caught:
         assess(judge, CALL, view("a"))
-    assert len(client.requests) == 1
+    assert len(client.requests) == 1 and caught.value.usage.calls == 1
 
 
 def test_closing_the_judge_closes_its_client() -> None:
