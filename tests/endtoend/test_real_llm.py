@@ -87,7 +87,8 @@ def shield(llm: str, scheme: Scheme) -> Shield:
         api_key="sk-test-secret",
         scheme=scheme,
         max_answer_tokens=32,  # keeps the tests short
-        timeout_s=60,
+        timeout_s=120,
+        request_timeout_s=60,
         retries=0,
     )
 

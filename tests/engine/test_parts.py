@@ -164,7 +164,7 @@ def test_the_agent_may_revise_while_any_held_call_may_be_revised() -> None:
     held = [Assessed(text=id, call_id=id, scores=()) for id in ("c1", "c2")]
     decision = decide(step(*held, names=["note", "pay"], policy=Policy(tools={"pay": "block"})))
     assert decision.action == "block"
-    assert decision.feedback is not None and "Attempts left after this one: 2." in decision.feedback
+    assert decision.feedback is not None and "Attempts left: 2." in decision.feedback
 
 
 def test_a_step_that_is_only_observed_gets_no_feedback() -> None:

@@ -136,7 +136,7 @@ def test_an_aligned_call_is_allowed_and_says_who_judged_it() -> None:
     assert finding.aligned and finding.tier is Tier.EXTERNAL and finding.total == 1
     assert finding.instruction.level is Level.ASSISTANT
     assert finding.instruction.origin.tool == "send_email"
-    assert decision.elapsed_ms >= 0 and decision.id == decision.case.id
+    assert decision.id == decision.case.id
 
 
 def test_a_misaligned_call_is_revised_with_feedback_in_three_parts() -> None:
@@ -344,7 +344,7 @@ def test_what_a_person_approves_passes_once_and_in_this_turn_only() -> None:
     run(conversation.user("pay alice"))
     held = run(conversation.tool_call("send_money", {"to": "bob"}))
     assert held.action == "escalate" and not held.allowed
-    assert held.feedback is not None and "A person must approve" in held.feedback
+    assert held.feedback is not None and "waits for it" in held.feedback
     conversation.approve(held)
     assert run(conversation.tool_call("send_money", {"to": "carol"})).action == "escalate"
     passed = run(conversation.tool_call("send_money", {"to": "bob"}))
@@ -738,6 +738,10 @@ def mangled(reading: Reading, change: str) -> Reading:
             items = [replace(item, scores=(replace(score, value=float("nan")),))]
         case "no threshold":
             items = [replace(item, epsilon=float("nan"))]
+        case "threshold that lets all through":
+            items = [replace(item, epsilon=float("-inf"))]
+        case "threshold below 0":
+            items = [replace(item, epsilon=-0.1)]
         case "unknown taint":
             items = [replace(item, taint_scores=(replace(score, target="d9"),))]
         case "unknown objective":
@@ -759,6 +763,8 @@ def mangled(reading: Reading, change: str) -> Reading:
         "too low",
         "not a number",
         "no threshold",
+        "threshold that lets all through",
+        "threshold below 0",
         "unknown taint",
         "unknown objective",
     ],

@@ -40,8 +40,8 @@ def _problem(reading: Reading, message: Message, view: SessionView) -> str | Non
         )
         if problem is not None:
             return problem
-        if math.isnan(item.epsilon):
-            return "the judge's threshold is not a number"
+        if not (math.isfinite(item.epsilon) and item.epsilon >= 0):
+            return "the judge's threshold is not a number from 0 on"
     return None
 
 

@@ -27,21 +27,21 @@ def _on_step(case: Case, findings: tuple[Finding, ...]) -> Decision:
     calls = tuple(call_verdict(call, findings, case) for call in case.message.tool_calls)
     actions = [finding.action for finding in findings] + [verdict.action for verdict in calls]
     action = strictest(actions)
-    note = _note_on_step(case, findings, calls, action)
+    note = _note_on_step(case, findings, calls)
     revised = "revise" in actions
     return Decision(
         action=action,
         findings=findings,
         calls=calls,
         feedback=note,
-        content=case.message.text if note is None or action in LET_THROUGH else note,
+        content=case.message.text if note is None else note,
         round=case.rounds_used + 1 if revised else None,
         case=case,
     )
 
 
 def _note_on_step(
-    case: Case, findings: tuple[Finding, ...], calls: tuple[CallVerdict, ...], action: Action
+    case: Case, findings: tuple[Finding, ...], calls: tuple[CallVerdict, ...]
 ) -> str | None:
     if case.check == "failed":
         refused = not all(verdict.allowed for verdict in calls)
@@ -49,10 +49,7 @@ def _note_on_step(
     held = tuple(item for item in findings if item.action not in LET_THROUGH)
     if not held:
         return None
-    if action == "escalate":
-        return f"{feedback.compose(held, case)}\n\n{feedback.waiting()}"
-    final = not any(item.action == "revise" for item in held)
-    return f"{feedback.compose(held, case)}\n\n{feedback.closing(case, final=final)}"
+    return feedback.compose(held, case) + feedback.outlook({item.action for item in held}, case)
 
 
 def _on_output(case: Case, findings: tuple[Finding, ...]) -> Decision:

@@ -6,7 +6,7 @@ pass for the shield's own words. Those that policy redacts are not repeated at a
 
 import json
 
-from taskshield.core.decisions import Case, Finding
+from taskshield.core.decisions import Action, Case, Finding
 from taskshield.core.instructions import Span
 from taskshield.core.levels import Level
 from taskshield.core.quotations import places
@@ -42,17 +42,15 @@ def compose(findings: tuple[Finding, ...], case: Case) -> str:
     return f"{opening}\n{listed}\n\n{risk}\n\n{_tasks(case)}"
 
 
-def closing(case: Case, *, final: bool) -> str:
-    """What the agent may do next."""
-    if final:
-        return "This will not be carried out in this turn. Go on with the user's tasks without it."
+def outlook(actions: set[Action], case: Case) -> str:
+    """What the agent may do next, given what became of its steps."""
     left = case.policy.rounds - case.rounds_used - 1
-    return f"Revise your step so that it serves these tasks. Attempts left after this one: {left}."
-
-
-def waiting() -> str:
-    """What the agent is told while a person decides."""
-    return "A person must approve this first. Go on with what does not depend on it."
+    sentences = {
+        "escalate": "What needs a person's approval waits for it; go on with what does not.",
+        "revise": f"Revise your step so that it serves these tasks. Attempts left: {left}.",
+        "block": "What is blocked will not be carried out in this turn; go on without it.",
+    }
+    return "".join(f"\n\n{text}" for action, text in sentences.items() if action in actions)
 
 
 def outage_notice(case: Case) -> str:
