@@ -98,11 +98,6 @@ def test_misaligned_weighs_more_than_an_outage() -> None:
     assert type(outcome)(file="", format="openai-chat", decisions=both).verdict == "misaligned"
 
 
-def test_a_threshold_that_nothing_exceeds_is_still_json() -> None:
-    found = document(CONVERSATION, TableJudge(epsilon=float("inf")))
-    assert found["steps"][1]["findings"][0]["epsilon"] is None
-
-
 def test_the_document_is_ascii_and_texts_are_whole() -> None:
     for payload in PAYLOADS.values():
         words = payload * 500

@@ -1,7 +1,6 @@
 """The outcome of a check as one JSON document, for programs. Texts are whole, and all is ASCII."""
 
 import json
-import math
 from dataclasses import asdict
 
 from taskshield.cli.outcome import Outcome
@@ -81,7 +80,7 @@ def _finding(finding: Finding) -> dict[str, object]:
         "taint": None if finding.taint is None else _score(finding.taint, "directive"),
         "total": finding.total,
         # Judges are plugins, and JSON has no word for a threshold that nothing can exceed.
-        "epsilon": finding.epsilon if math.isfinite(finding.epsilon) else None,
+        "epsilon": finding.epsilon,
         "aligned": finding.aligned,
         "action": finding.action,
         "reason": finding.reason,
