@@ -40,3 +40,8 @@ def run(work: Awaitable[Result]) -> Result:
         return await work
 
     return asyncio.run(awaited())
+
+
+def only(word: str) -> TableJudge:
+    """A judge for whom only what names this word serves the user."""
+    return TableJudge(score=lambda text, task: float(word in text))
