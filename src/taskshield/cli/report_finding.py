@@ -62,10 +62,9 @@ def action_taken(action: Action, decision: Decision) -> Text:
 
 
 def _subject(finding: Finding, decision: Decision, limit: int) -> Text:
-    for call in decision.case.message.tool_calls:
-        if call.id == finding.call_id:
-            return called(call, limit)
-    return Text(one_line(finding.instruction.text, limit))
+    if finding.call_id is None:
+        return Text(one_line(finding.instruction.text, limit))
+    return called(decision.case.message.call(finding.call_id), limit)
 
 
 def _scores(finding: Finding) -> Text:

@@ -80,6 +80,10 @@ class Message:
         """All readable parts. Character spans count from the start of this text."""
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
+    def call(self, id: str) -> ToolCall:
+        """The tool call with this id."""
+        return next(call for call in self.tool_calls if call.id == id)
+
     @property
     def unreadable(self) -> tuple[str, ...]:
         """The kinds of the parts that cannot be checked."""

@@ -1,6 +1,7 @@
 """Finding quoted words in a text and cutting long texts, in linear time whatever the text."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from taskshield.core.instructions import Span
 
@@ -29,6 +30,7 @@ def shortened(text: str, limit: int) -> str:
     return f"{head} [... {len(text) - len(head) - len(tail)} characters left out ...] {tail}"
 
 
+@lru_cache(maxsize=1)  # all quotes of a message are looked up one after the other
 def _flattened(text: str) -> tuple[str, list[int]]:
     """The text with each run of blanks as one, and where each of its characters came from."""
     characters: list[str] = []

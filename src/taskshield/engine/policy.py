@@ -33,7 +33,7 @@ def applied(finding: Finding, case: Case) -> Finding:
         return replace(finding, action=case.policy.output)
     if finding.call_id is None:
         return _applied_to_plan(finding, case)
-    return _applied_to_call(finding, case)
+    return _applied_to_call(finding, case.message.call(finding.call_id), case)
 
 
 def call_verdict(call: ToolCall, findings: tuple[Finding, ...], case: Case) -> CallVerdict:
@@ -53,8 +53,7 @@ def _on_outage(call: ToolCall, tier: Tier, case: Case) -> Action:
     return case.policy.outage[tier]
 
 
-def _applied_to_call(finding: Finding, case: Case) -> Finding:
-    call = next(call for call in case.message.tool_calls if call.id == finding.call_id)
+def _applied_to_call(finding: Finding, call: ToolCall, case: Case) -> Finding:
     by_tier = case.policy.misaligned[case.tiers[call.name]]
     response: Action = case.policy.tools.get(call.name, by_tier)
     fingerprint = call.fingerprint()

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from taskshield.core.decisions import Case, Finding
 from taskshield.core.instructions import Instruction, Origin
-from taskshield.core.messages import ToolCall
 from taskshield.core.readings import Assessed, Score
 
 
@@ -19,7 +18,7 @@ def finding(item: Assessed, case: Case) -> Finding:
     draft = Finding(
         instruction=_instruction(item, case),
         call_id=item.call_id,
-        tier=None if item.call_id is None else case.tiers[_call(case, item.call_id).name],
+        tier=None if item.call_id is None else case.tiers[case.message.call(item.call_id).name],
         scores=item.scores,
         objective_scores=item.objective_scores,
         taint=taint,
@@ -42,10 +41,7 @@ def _explanation(item: Assessed) -> Score | None:
 
 def _instruction(item: Assessed, case: Case) -> Instruction:
     """Level and origin come from the message, whatever the judge or the text says."""
-    if item.call_id is not None:
-        call: ToolCall | None = _call(case, item.call_id)
-    else:
-        call = case.answered
+    call = case.answered if item.call_id is None else case.message.call(item.call_id)
     origin = Origin(
         message=case.index,
         span=item.span,
@@ -54,10 +50,6 @@ def _instruction(item: Assessed, case: Case) -> Instruction:
         arguments=None if call is None else call.arguments,
     )
     return Instruction(text=item.text, level=case.message.level, origin=origin)
-
-
-def _call(case: Case, call_id: str) -> ToolCall:
-    return next(call for call in case.message.tool_calls if call.id == call_id)
 
 
 def _reason(draft: Finding, outside: bool, case: Case) -> str:
