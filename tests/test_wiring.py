@@ -51,7 +51,9 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
     return register
 
 
-@pytest.mark.parametrize("name", ["openai:gpt-x", "anthropic:claude-x"])
+@pytest.mark.parametrize(
+    "name", ["openai:gpt-x", "anthropic:claude-x", "allow-all", "block-side-effects"]
+)
 def test_the_built_in_judges_load_by_name(name: str) -> None:
     judge = build_judge(Settings(judge=name, api_key="sk-test"))  # type: ignore[arg-type]
     assert judge.name == name
@@ -111,7 +113,9 @@ def test_no_judge_is_an_error_that_says_how_to_name_one() -> None:
 
 
 def test_an_unknown_judge_is_an_error_that_lists_the_known() -> None:
-    with pytest.raises(ConfigError, match="'nobody' is not a known judge; .*anthropic, openai"):
+    with pytest.raises(
+        ConfigError, match="'nobody' is not a known judge; .*allow-all, anthropic, .*openai"
+    ):
         judge_factory("nobody")
 
 
