@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from taskshield._version import __version__
 from taskshield.cli import check
+from taskshield.cli.bench import command as bench
 from taskshield.cli.outcome import BAD_INPUT
 from taskshield.cli.terminal import complain
 from taskshield.core.errors import TaskShieldError
@@ -21,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         try:
             options = _parser().parse_args(argv)
+            options.words = sys.argv[1:] if argv is None else argv
             status: int = options.run(options)
             return status
         finally:
@@ -48,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"taskshield {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     check.add_parser(commands)
+    bench.add_parser(commands)
     return parser
 
 

@@ -19,8 +19,8 @@ from taskshield.cli.styles import (
     NAME_LENGTH,
     WARNING,
 )
-from taskshield.cli.visible import one_line
 from taskshield.core.decisions import Decision
+from taskshield.core.visible import one_line
 
 _FORMATS: Mapping[Format, str] = {
     "openai-chat": "OpenAI chat",

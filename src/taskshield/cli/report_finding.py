@@ -17,11 +17,11 @@ from taskshield.cli.styles import (
     MISALIGNED,
     NAME_LENGTH,
 )
-from taskshield.cli.visible import one_line
 from taskshield.core.decisions import Action, Decision, Finding
 from taskshield.core.instructions import Tainted
 from taskshield.core.messages import ToolCall
 from taskshield.core.readings import Score
+from taskshield.core.visible import one_line
 
 
 def aligned(finding: Finding, decision: Decision) -> RenderableType:

@@ -24,10 +24,10 @@ from taskshield.cli.styles import (
     NAME_LENGTH,
     WARNING,
 )
-from taskshield.cli.visible import one_line, visible
 from taskshield.core.decisions import Decision, Outage
 from taskshield.core.instructions import Tainted
 from taskshield.core.levels import Level
+from taskshield.core.visible import one_line, visible
 
 _LABEL_WIDTH = len("MISALIGNED")
 

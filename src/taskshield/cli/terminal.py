@@ -9,9 +9,16 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
-from taskshield.cli.visible import one_line
+from taskshield.core.visible import one_line
 
 _WIDEST = 120
 """Longer lines are hard to read."""
@@ -50,19 +57,29 @@ def show(console: Console, renderable: RenderableType) -> None:
 
 def complain(message: str) -> None:
     """Write an error as one line to the standard error output."""
+    remark(f"error: {message}")
+
+
+def remark(message: str) -> None:
+    """Write one line to the standard error output, beside what the command is for."""
     line = one_line(message.replace("\n", "; "), _ERROR_LENGTH)
-    print(
-        f"taskshield: error: {line}".encode("ascii", "backslashreplace").decode(), file=sys.stderr
-    )
+    print(f"taskshield: {line}".encode("ascii", "backslashreplace").decode(), file=sys.stderr)
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Advance]:
+def progress(total: int, *, label: str = "judging") -> Iterator[Advance]:
     """A bar on the standard error output while work is under way, where somebody can see it."""
     # Not rich's own idea of a terminal: FORCE_COLOR would put the bar into the logs of a CI job.
     wanted = total > _FEW and sys.stderr is not None and sys.stderr.isatty()
-    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn())
+    columns = (
+        TextColumn(label),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not wanted) as bar:
-        task = bar.add_task("judging", total=total)
+        task = bar.add_task(label, total=total)
         yield lambda done: bar.advance(task)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskshield.cli.visible import one_line, visible
+from taskshield.core.visible import one_line, visible
 from tests.cli.hostile import PAYLOADS, hidden
 
 
