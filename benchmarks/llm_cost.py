@@ -18,19 +18,22 @@ do not have.
 
 import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import results_file
-from agentdojo_runs import NO_ATTACK, Run, read
-from llm_replay import replay
+from llm_replay import Transcript, replay
 from llm_tally import LEVELS, Figures, by_definition, floor, measured
 from long_conversation import prompt_growth
 from rich.console import Console
 from rich.table import Table
 
 from taskshield import Level
+from taskshield.adapters.agentdojo_runs import RecordedRun
+from taskshield.core.errors import WireFormatError
+from taskshield.evals.run.recorded import WHERE, read
 
 CACHE_ENTRIES = 1_024
 """The default of the settings."""
@@ -40,8 +43,7 @@ OURS_CACHED = "ours, cache"
 FLOOR = "paper, floor"
 PAPER = ("paper, as run", "paper, by definition", FLOOR)
 
-WHERE = """The runs are those of AgentDojo, recorded and published by its authors: the folder runs/
-of the GitHub repository ethz-spylab/agentdojo. Runs that ended with an error are left out."""
+NO_ATTACK = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +95,10 @@ class Report:
         }
 
 
-async def measure(found: Sequence[Run]) -> Report:
+async def measure(found: Sequence[RecordedRun]) -> Report:
     """Replay the runs under every scheme."""
-    runs = [run for run in found if not run.failed]
+    sound = [run for run in found if not run.error]
+    runs = [Transcript(system=run.system, messages=run.messages) for run in sound]
     ours = await replay(runs)
     theirs = await replay(runs, scheme="per_instruction")
     cached = await replay(runs, cache_entries=CACHE_ENTRIES)
@@ -153,13 +156,20 @@ def show(report: Report, console: Console) -> None:
     console.print(f"characters of the prompt, by number of the message: {grown}")
 
 
+def chosen(runs: Iterable[RecordedRun], attacks: frozenset[str]) -> Iterator[RecordedRun]:
+    """Those under one of the attacks; all where none is named."""
+    return (run for run in runs if not attacks or (run.attack or NO_ATTACK) in attacks)
+
+
 def _number(value: float | None, unit: int = 1) -> str:
     return "-" if value is None else f"{value / unit:,.0f}"
 
 
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, epilog=WHERE, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        epilog=f"{WHERE} Runs that ended with an error are left out.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "paths",
@@ -182,7 +192,12 @@ def main(words: Sequence[str] | None = None) -> None:
     )
     given = parser.parse_args(words)
     attacks = frozenset(given.attacks)
-    found = [run for path in given.paths for run in read(path, attacks=attacks, limit=given.limit)]
+    try:
+        found = [
+            run for path in given.paths for run in islice(chosen(read(path), attacks), given.limit)
+        ]
+    except WireFormatError as error:
+        parser.error(str(error))
     if not found:
         parser.error("no runs found")
     report = asyncio.run(measure(found))

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import standin
-from agentdojo_runs import Run
 
 from taskshield import AsyncSession, AsyncShield, Level, Message
 from taskshield.clients.scripted import ScriptedClient
@@ -16,6 +15,15 @@ from taskshield.judges.llm.judge import LLMJudge
 
 _NO_LIMIT = 100_000_000
 """Tokens for one check. The default would turn long checks of the paper's scheme into outages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """A conversation, recorded or made up."""
+
+    system: str = ""
+    messages: tuple[Message, ...]
+    """All but the system message, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +44,7 @@ class Cost:
 
 
 async def replay(
-    runs: Iterable[Run], *, scheme: Scheme = "batched", cache_entries: int = 0
+    runs: Iterable[Transcript], *, scheme: Scheme = "batched", cache_entries: int = 0
 ) -> list[Cost]:
     """The cost of every message of these runs, all under one shield."""
     client = ScriptedClient(standin.answer)

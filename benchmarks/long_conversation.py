@@ -1,7 +1,6 @@
 """A made-up conversation of 200 messages, to see whether prompts grow with it."""
 
-from agentdojo_runs import Run
-from llm_replay import replay
+from llm_replay import Transcript, replay
 
 from taskshield import Level, Message, ToolCall
 from taskshield.core.messages import text_message
@@ -14,7 +13,7 @@ SHOWN = (5, 20, 100, 200)
 async def prompt_growth() -> dict[int, int]:
     """Characters of the prompt for some messages, by their number, counted from 1."""
     messages = tuple(_message(number) for number in range(1, LENGTH + 1))
-    costs = await replay([Run(system="", messages=messages)])
+    costs = await replay([Transcript(messages=messages)])
     return {number: costs[number - 1].characters for number in SHOWN}
 
 

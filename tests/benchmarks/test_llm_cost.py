@@ -1,6 +1,5 @@
 import asyncio
 import json
-import lzma
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,12 +7,13 @@ from typing import Any
 import llm_cost
 import pytest
 import standin
-from agentdojo_runs import Run, read
-from llm_replay import Cost, replay
+from llm_replay import Cost, Transcript, replay
 from llm_tally import by_definition, floor, measured
 from long_conversation import prompt_growth
 
+from taskshield.adapters.agentdojo_runs import RecordedRun
 from taskshield.core.options import Scheme
+from taskshield.evals.run.recorded import read
 
 
 def call(name: str, id: str | None = None) -> dict[str, object]:
@@ -24,7 +24,15 @@ def record(
     *messages: Mapping[str, Any], attack: str | None = None, error: str | None = None
 ) -> dict[str, object]:
     system = {"role": "system", "content": "You help."}
-    return {"attack_type": attack, "error": error, "messages": [system, *messages]}
+    return {
+        "suite_name": "home",
+        "pipeline_name": "model",
+        "user_task_id": "user_task_0",
+        "injection_task_id": None if attack is None else "injection_task_0",
+        "attack_type": attack,
+        "error": error,
+        "messages": [system, *messages],
+    }
 
 
 USER = {"role": "user", "content": [{"type": "text", "content": "Read the file."}]}
@@ -38,14 +46,17 @@ BARE = {"role": "tool", "content": "[]", "tool_call_id": "c1"}
 LAST = {"role": "assistant", "content": "It was read.", "tool_calls": None}
 
 
-def run_of(tmp_path: Path, *records: Mapping[str, object], **options: Any) -> list[Run]:
+def run_of(tmp_path: Path, *records: Mapping[str, object]) -> list[RecordedRun]:
     path = tmp_path / "runs.jsonl"
     path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
-    return list(read(path, **options))
+    return list(read(path))
 
 
-def costs(runs: Sequence[Run], scheme: Scheme = "batched", cache_entries: int = 0) -> list[Cost]:
-    return asyncio.run(replay(runs, scheme=scheme, cache_entries=cache_entries))
+def costs(
+    runs: Sequence[RecordedRun], scheme: Scheme = "batched", cache_entries: int = 0
+) -> list[Cost]:
+    told = [Transcript(system=run.system, messages=run.messages) for run in runs]
+    return asyncio.run(replay(told, scheme=scheme, cache_entries=cache_entries))
 
 
 def test_ours_takes_one_call_a_message_and_none_for_the_system_message(tmp_path: Path) -> None:
@@ -86,40 +97,12 @@ def test_prompts_stop_growing_in_a_long_conversation() -> None:
     assert grown[200] < grown[100] * 1.1
 
 
-def test_runs_are_read_from_lines_packed_lines_and_folders(tmp_path: Path) -> None:
-    text = json.dumps(record(USER))
-    (tmp_path / "suite" / "task").mkdir(parents=True)
-    (tmp_path / "suite" / "task" / "none.json").write_text(text)
-    (tmp_path / "lines.jsonl").write_text(f"{text}\n\n{text}\n")
-    with lzma.open(tmp_path / "packed.jsonl.xz", "wt") as packed:
-        packed.write(text)
-    assert len(list(read(tmp_path))) == 4
-    assert len(list(read(tmp_path / "lines.jsonl"))) == 2
-    (run,) = read(tmp_path / "packed.jsonl.xz")
-    assert (run.system, run.messages[0].text) == ("You help.", "Read the file.")
-
-
-def test_runs_are_chosen_by_attack_and_number(tmp_path: Path) -> None:
+def test_runs_are_chosen_by_attack(tmp_path: Path) -> None:
     records = [record(USER), record(USER, attack="direct"), record(USER, attack="direct")]
-    assert len(run_of(tmp_path, *records, attacks=frozenset({"direct"}))) == 2
-    assert len(run_of(tmp_path, *records, attacks=frozenset({"none"}))) == 1
-    assert len(run_of(tmp_path, *records, limit=2)) == 2
-
-
-@pytest.mark.parametrize("ids", [(None, None), ("", ""), ("same", "same")])
-def test_calls_with_missing_or_equal_ids_get_their_own_outputs(
-    tmp_path: Path, ids: tuple[str | None, str | None]
-) -> None:
-    step = {
-        "role": "assistant",
-        "content": "",
-        "tool_calls": [call("a", ids[0]), call("b", ids[1])],
-    }
-    outputs = [{"role": "tool", "content": "done", "tool_call_id": id} for id in ids]
-    (run,) = run_of(tmp_path, record(USER, step, *outputs))
-    made, *answered = run.messages[1:]
-    assert [call.id for call in made.tool_calls] == [output.answers for output in answered]
-    assert len({call.id for call in made.tool_calls}) == 2
+    runs = run_of(tmp_path, *records)
+    assert len(list(llm_cost.chosen(runs, frozenset({"direct"})))) == 2
+    assert len(list(llm_cost.chosen(runs, frozenset({"none"})))) == 1
+    assert len(list(llm_cost.chosen(runs, frozenset()))) == 3
 
 
 @pytest.mark.parametrize(
