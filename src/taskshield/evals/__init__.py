@@ -1,0 +1,1 @@
+"""The exam: run (writes records), measure (pure), show (tables, plots, a page)."""

@@ -1,0 +1,1 @@
+"""Adaptive attacks: generators that know the user's task and the defence they are up against."""
