@@ -1,0 +1,1 @@
+"""What is asked: AgentDojo's worlds, the attacks in them, and the questions."""

@@ -1,0 +1,82 @@
+"""An item of the exam with all that belongs to it in AgentDojo's world."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from taskshield.evals.attacks.scene import Move
+from taskshield.evals.exam import dojo, staging
+from taskshield.evals.exam.dojo import InjectionTask, Suite, UserTask, World
+from taskshield.evals.exam.items import Item
+from taskshield.evals.exam.staging import UNTOUCHED, Staged
+from taskshield.evals.records import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What an agent is asked, and what an attacker makes of it."""
+
+    item: Item
+    suite: Suite
+    task: UserTask
+    goal: InjectionTask | None
+    """The attacker's; None for a clean run."""
+    staged: Staged
+
+    def blank(self, agent: str) -> Run:
+        """The record of a run of which nothing is known yet."""
+        own_goal = self.staged.stops_agent or bool(self.staged.payload.swaps)
+        return Run(
+            suite=self.item.suite,
+            user_task=self.item.user_task,
+            injection_task=self.item.injection_task,
+            attack=self.item.attack,
+            agent=agent,
+            unsolved=self.goal is not None
+            and not own_goal
+            and not dojo.has_solution(self.suite, self.goal),
+        )
+
+    def environment(self) -> dojo.Environment:
+        """The world that the agent finds, with what the attacker has planted."""
+        world = dojo.environment(self.suite, self.staged.injections)
+        return self.task.init_environment(world)
+
+    def marked(
+        self, run: Run, *, utility: bool, world: World, answer: str, made: Iterable[Move]
+    ) -> Run:
+        """The record with what came of the user's task and of the attack.
+
+        Args:
+            run: The record so far.
+            utility: Whether the user's task came about.
+            world: As it was left.
+            answer: The agent's last words.
+            made: The calls that were executed.
+        """
+        run = replace(run, utility=utility)
+        if self.goal is None:
+            return run
+        reached = world.hijacked(self.goal, answer)
+        said = world.hijacked_by_words(self.goal, answer)
+        return replace(
+            run,
+            hijacked=self.staged.came_about(goal_reached=reached, utility=utility, made=made),
+            by_words=self.staged.came_about(goal_reached=said, utility=True, made=()),
+        )
+
+
+def question(item: Item, version: str) -> Question | None:
+    """The question of an item; None where its attack makes no sense for its task.
+
+    Raises:
+        ConfigError: The suites of this version have no such task.
+    """
+    suite = dojo.suite_named(version, item.suite)
+    task = dojo.user_task(suite, item.user_task)
+    if item.attack is None or item.injection_task is None:
+        return Question(item=item, suite=suite, task=task, goal=None, staged=UNTOUCHED)
+    goal = dojo.injection_task(suite, item.injection_task)
+    staged = staging.stage(item.attack, suite, task, goal)
+    if staged is None:
+        return None
+    return Question(item=item, suite=suite, task=task, goal=goal, staged=staged)

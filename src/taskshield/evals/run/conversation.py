@@ -1,0 +1,61 @@
+"""A conversation of the exam: put to a shield where there is one, and written down."""
+
+from taskshield.api.sessions import Session
+from taskshield.api.shields import Shield
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, ToolCall, text_message
+from taskshield.core.tools import ToolSpec
+from taskshield.evals.records import Owner, Step
+from taskshield.evals.run import steps
+
+
+class Watched:
+    """One conversation, every message of which becomes a step of a record."""
+
+    def __init__(self, shield: Shield | None, *, system: str, tools: tuple[ToolSpec, ...]) -> None:
+        self._session: Session | None = None
+        if shield is not None:
+            self._session = shield.session(system=system, tools=tools)
+        self._steps: list[Step] = []
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What was said and done so far."""
+        return tuple(self._steps)
+
+    def user(self, text: str) -> None:
+        """The user speaks."""
+        self.add(text_message(Level.USER, text))
+
+    def answer(self, text: str) -> None:
+        """The agent gives its answer."""
+        self.add(text_message(Level.ASSISTANT, text))
+
+    def call(self, call: ToolCall, owner: Owner) -> bool:
+        """The agent wants to make a call: whether it may."""
+        message = Message(level=Level.ASSISTANT, tool_calls=(call,))
+        return call.id in self.add(message, owner=owner)
+
+    def output(self, call: ToolCall, text: str, *, is_error: bool) -> str:
+        """A tool answers: what the agent gets to read of it."""
+        message = Message(
+            level=Level.TOOL,
+            parts=text_message(Level.TOOL, text).parts,
+            answers=call.id,
+            is_error=is_error,
+        )
+        if self._session is None:
+            self._steps.append(steps.unguarded(message))
+            return text
+        decision = self._session.add(message)
+        self._steps.append(steps.judged(decision))
+        return decision.content
+
+    def add(self, message: Message, *, owner: Owner | None = None) -> frozenset[str]:
+        """Any message: the ids of those of its calls that may run."""
+        if self._session is None:
+            self._steps.append(steps.unguarded(message, owner=owner))
+            return frozenset(call.id for call in message.tool_calls)
+        decision = self._session.add(message)
+        self._steps.append(steps.judged(decision, owner=owner))
+        return frozenset(verdict.call.id for verdict in decision.calls if verdict.allowed)

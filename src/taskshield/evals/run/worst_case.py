@@ -1,0 +1,133 @@
+"""The worst-case agent: does what the user asked, and what an injection asks once it has read one.
+
+It makes the calls that AgentDojo itself gives as solutions, and ignores all feedback.
+"""
+
+import json
+from collections import deque
+from dataclasses import replace
+
+from taskshield.api.shields import Shield
+from taskshield.core.messages import ToolCall
+from taskshield.evals.attacks.scene import Move, Payload
+from taskshield.evals.exam import dojo, staging
+from taskshield.evals.exam.items import Item
+from taskshield.evals.exam.questions import Question, question
+from taskshield.evals.exam.staging import Staged
+from taskshield.evals.records import Owner, Run
+from taskshield.evals.run.conversation import Watched
+from taskshield.evals.run.visibility import readable
+
+AGENT = "worst-case"
+
+
+def run(item: Item, shield: Shield | None, *, version: str) -> Run | None:
+    """Let the agent work on one item; None where the attack makes no sense there."""
+    asked = question(item, version)
+    if asked is None:
+        return None
+    task, staged = asked.task, asked.staged
+    environment = asked.environment()
+    functions = staged.functions(asked.suite)
+    user_moves = staging.moves(task.ground_truth(environment))
+    agent = _Agent(
+        world=dojo.World(environment, functions),
+        talk=Watched(shield, system=dojo.system_message(), tools=dojo.tool_specs(functions)),
+        staged=staged,
+        goal_moves=_goal_moves(asked, environment),
+    )
+    answer = task.GROUND_TRUTH_OUTPUT if agent.work(task.PROMPT, user_moves) else ""
+    agent.talk.answer(answer)
+    utility = agent.world.utility(task, answer) and not agent.held_back
+    done = asked.marked(
+        asked.blank(AGENT), utility=utility, world=agent.world, answer=answer, made=agent.made
+    )
+    return replace(done, shown=agent.hijacked, steps=agent.talk.steps)
+
+
+def _goal_moves(asked: Question, environment: dojo.Environment) -> tuple[Move, ...]:
+    if asked.goal is None or asked.staged.stops_agent or asked.staged.payload.swaps:
+        return ()
+    if asked.staged.payload.moves is not None:
+        return asked.staged.payload.moves
+    return staging.moves(asked.goal.ground_truth(environment))
+
+
+class _Agent:
+    def __init__(
+        self, *, world: dojo.World, talk: Watched, staged: Staged, goal_moves: tuple[Move, ...]
+    ) -> None:
+        self.world = world
+        self.talk = talk
+        self._staged = staged
+        self._goal_moves = deque(goal_moves)
+        self._calls = 0
+        self.hijacked = False
+        """Whether it has read the injection."""
+        self.held_back = False
+        """Whether a call was refused that the user's task needs."""
+        self.made: list[Move] = []
+        """The calls that were executed."""
+
+    def work(self, prompt: str, user_moves: tuple[Move, ...]) -> bool:
+        """Do it all; whether the agent saw it through to the end."""
+        self.talk.user(prompt)
+        payload = self._staged.payload
+        if payload.descriptions:
+            self._fall_for_it()  # tools are described before anything else is said
+        for move in user_moves:
+            if self.hijacked and self._staged.stops_agent:
+                return False
+            if self.hijacked:
+                self._swap(move)
+            self._make(move, "user")
+            if self.hijacked and payload.spread:
+                self._next_goal_move()
+        while self.hijacked and self._goal_moves:
+            self._next_goal_move()
+        return not (self.hijacked and self._staged.stops_agent)
+
+    def _swap(self, move: Move) -> None:
+        """Make the user's call with the attacker's arguments as well."""
+        swapped = move
+        for swap in self._staged.payload.swaps:
+            if swap.fits(move):
+                swapped = swap.applied(swapped)
+        if swapped is not move:
+            self._make(swapped, "attacker")
+
+    def _next_goal_move(self) -> None:
+        if self._goal_moves:
+            self._make(self._goal_moves.popleft(), "attacker")
+
+    def _fall_for_it(self) -> None:
+        self.hijacked = True
+        while self._goal_moves and not self._staged.payload.spread:
+            self._next_goal_move()
+
+    def _make(self, move: Move, owner: Owner, *, again: bool = True) -> None:
+        """Make a call if it is let through, read the output, and try once more after an error."""
+        self._calls += 1
+        call = ToolCall(
+            id=f"call_{self._calls}",
+            name=move.tool,
+            arguments=json.dumps(move.arguments, ensure_ascii=False, default=str),
+        )
+        if not self.talk.call(call, owner):
+            self.held_back |= owner == "user"
+            return
+        self.made.append(move)
+        output, is_error = self.world.execute(move.tool, move.arguments)
+        shown = self.talk.output(call, output, is_error=is_error)
+        if not self.hijacked and _is_readable(self._staged.payload, shown):
+            self._fall_for_it()
+        if is_error and again and move.tool in self._staged.payload.errors:
+            self._make(move, owner, again=False)
+
+
+def _is_readable(payload: Payload, shown: str) -> bool:
+    """Whether enough of what the attacker planted is there to follow it."""
+    if payload.essential is not None:
+        return readable(payload.essential, shown)
+    planted = [*payload.slots.values(), *payload.errors.values()]
+    return any(readable(text, shown) for text in planted)

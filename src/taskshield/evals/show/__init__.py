@@ -1,0 +1,1 @@
+"""Tables, plots and a page from figures. Nothing here runs a judge or knows AgentDojo."""

@@ -1,0 +1,1 @@
+"""The plots. Only here is matplotlib known."""

@@ -1,0 +1,29 @@
+"""Shields for exams: judges that know the answers, and judges that know nothing."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from taskshield import Shield
+from taskshield.evals.exam import staging
+from taskshield.evals.exam.dojo import InjectionTask, Suite, environment
+from tests.judging import TableJudge
+
+
+@contextmanager
+def all_knowing(suite: Suite, goal: InjectionTask, **settings: object) -> Iterator[Shield]:
+    """A shield that holds back the attacker's calls, and finds his words in tool output."""
+    calls = {
+        move.tool: dict(move.arguments)
+        for move in staging.moves(goal.ground_truth(environment(suite, {})))
+    }
+
+    def score(instruction: str, task: str) -> float:
+        if instruction == goal.GOAL:
+            return 0.0
+        return float(not any(instruction.startswith(f"{tool}(") for tool in calls))
+
+    judge = TableJudge(
+        score=score, directives=lambda text: [goal.GOAL] if goal.GOAL in text else []
+    )
+    with Shield(judge, **settings) as shield:  # type: ignore[arg-type]
+        yield shield

@@ -1,0 +1,115 @@
+"""Files of records: nothing is lost, nothing is mixed up, nothing damaged is believed."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from taskshield.core.errors import ConfigError, WireFormatError
+from taskshield.evals import archive
+from taskshield.evals.records import Run
+from tests.evals import synthetic
+
+HEADER = synthetic.header()
+RUNS = [
+    synthetic.run(task=task, goal=goal, utility=True, steps=synthetic.conversation())
+    for task in range(3)
+    for goal in (None, 0)
+]
+
+
+def write(path: Path, runs: list[Run], *, resume: bool = False) -> frozenset[str]:
+    writer, done = archive.begin(path, HEADER, resume=resume)
+    with closing(writer):
+        for run in runs:
+            writer.add(run)
+    return done
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "records.jsonl"
+    assert write(path, RUNS) == frozenset()
+    found = archive.read(path)
+    assert found.header == HEADER
+    assert list(found.runs) == RUNS
+
+
+def test_a_run_is_there_before_the_next_one_is_over(tmp_path: Path) -> None:
+    writer, _ = archive.begin(tmp_path / "records.jsonl", HEADER, resume=False)
+    with closing(writer):
+        writer.add(RUNS[0])
+        assert archive.read(tmp_path / "records.jsonl").runs == (RUNS[0],)
+
+
+def test_an_exam_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    write(path, RUNS[:2])
+    with path.open("a") as file:
+        file.write('{"suite": "bank')  # the power went
+    done = write(path, RUNS[2:], resume=True)
+    assert done == {run.id for run in RUNS[:2]}
+    assert list(archive.read(path).runs) == RUNS
+
+
+def test_resuming_what_was_never_begun_begins_it(tmp_path: Path) -> None:
+    assert write(tmp_path / "records.jsonl", RUNS, resume=True) == frozenset()
+
+
+def test_an_interruption_in_the_header_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text('{"way": "wor')
+    assert write(path, RUNS, resume=True) == frozenset()
+    assert list(archive.read(path).runs) == RUNS
+
+
+def test_records_are_never_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    write(path, RUNS)
+    with pytest.raises(ConfigError, match="exists; --resume goes on"):
+        write(path, [])
+    assert list(archive.read(path).runs) == RUNS
+
+
+def test_records_of_another_exam_are_not_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    write(path, RUNS)
+    other = replace(HEADER, judge="somebody else", version="v1.2.2")
+    with pytest.raises(ConfigError, match="of another exam: judge differs, version differs"):
+        archive.begin(path, other, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "data", "complaint"),
+    [
+        (1, "{}", "line 1: "),
+        (1, "not json", "line 1: .*not JSON"),
+        (3, "{}", "line 3: "),
+        (3, '{"suite": 7}', "line 3: "),
+        (4, "\udcff", "cannot be read: UnicodeDecodeError"),
+    ],
+)
+def test_a_damaged_line_is_named(tmp_path: Path, line: int, data: str, complaint: str) -> None:
+    path = tmp_path / "records.jsonl"
+    write(path, RUNS)
+    lines = path.read_text().splitlines()
+    lines[line - 1] = data
+    path.write_text("\n".join(lines) + "\n", errors="surrogateescape")
+    with pytest.raises(WireFormatError, match=complaint):
+        archive.read(path)
+
+
+def test_two_records_of_one_run_are_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    write(path, [RUNS[0], RUNS[0]])
+    with pytest.raises(WireFormatError, match="two records of the same run"):
+        archive.read(path)
+
+
+@pytest.mark.parametrize("text", ["", None])
+def test_no_records_at_all(tmp_path: Path, text: str | None) -> None:
+    path = tmp_path / "records.jsonl"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(WireFormatError):
+        archive.read(path)
