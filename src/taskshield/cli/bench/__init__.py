@@ -1,0 +1,1 @@
+"""`taskshield bench`: the exam, one file per subcommand."""

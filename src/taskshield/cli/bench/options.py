@@ -1,0 +1,145 @@
+"""What the ways to sit the exam are told alike: the shield, the part of the exam, the files."""
+
+import argparse
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from taskshield.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from taskshield.evals.run.workers import ShieldPlan
+
+NO_SHIELD = "none"
+"""The judge for an exam without a shield."""
+_UNFIT = re.compile(r"[^A-Za-z0-9._+-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Common:
+    """The part of the command line that all ways share."""
+
+    judge: str | None
+    base_url: str | None
+    config: str | None
+    version: str
+    suites: tuple[str, ...]
+    attacks: tuple[str, ...]
+    workers: int
+    out: Path
+    name: str | None
+    resume: bool
+    color: bool
+    command: str
+    """How the command was called."""
+
+    def plan(self) -> "ShieldPlan":
+        """How a shield is made."""
+        from taskshield.evals.run.workers import ShieldPlan
+
+        return ShieldPlan(judge=self.judge, base_url=self.base_url, config=self.config)
+
+
+def add_common(parser: argparse.ArgumentParser, *, attacks: str) -> None:
+    """Add the options that all ways share."""
+    guard = parser.add_argument_group("the shield")
+    guard.add_argument(
+        "--judge",
+        metavar="NAME",
+        help='who judges, e.g. openai:gpt-4o-mini, allow-all, block-side-effects; "none" for no'
+        " defence at all",
+    )
+    guard.add_argument("--base-url", metavar="URL", help="address of the judge's endpoint")
+    guard.add_argument("--config", metavar="FILE", help="settings, a YAML or TOML file")
+    part = parser.add_argument_group("the part of the exam")
+    part.add_argument(
+        "--version", default="v1", metavar="V", help="version of the suites: v1 (default) to v1.2.2"
+    )
+    part.add_argument(
+        "--suite", dest="suites", action="append", default=[], metavar="NAME", help="repeatable"
+    )
+    part.add_argument(
+        "--attack", dest="attacks", action="append", default=[], metavar="NAME", help=attacks
+    )
+    work = parser.add_argument_group("the work")
+    work.add_argument(
+        "--workers", type=count, default=os.cpu_count() or 1, metavar="N", help="processes"
+    )
+    work.add_argument(
+        "--out",
+        type=Path,
+        default=Path("bench-results"),
+        metavar="FOLDER",
+        help="where records and figures go (default: bench-results)",
+    )
+    work.add_argument("--name", metavar="NAME", help="of the files; made from the options if left")
+    work.add_argument("--resume", action="store_true", help="go on with records begun earlier")
+    add_color(work)
+
+
+def add_part(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose some of AgentDojo's tasks."""
+    part = parser.add_argument_group("some tasks only")
+    part.add_argument("--user-task", action="append", default=[], metavar="ID", help="repeatable")
+    part.add_argument(
+        "--injection-task", action="append", default=[], metavar="ID", help="repeatable"
+    )
+    part.add_argument("--no-clean", dest="clean", action="store_false", help="attacked runs only")
+
+
+def add_color(parser: "argparse._ActionsContainer") -> None:
+    """Add the option that turns colours off."""
+    parser.add_argument(
+        "--no-color", dest="color", action="store_false", help="print plain text (also: NO_COLOR)"
+    )
+
+
+def common(given: argparse.Namespace) -> Common:
+    """Read the shared options."""
+    if given.name is not None and (not given.name or _UNFIT.search(given.name)):
+        raise ConfigError("--name: letters, digits and ._+- only")
+    if given.judge == NO_SHIELD and (given.config or given.base_url):
+        raise ConfigError("--judge none takes neither --config nor --base-url")
+    return Common(
+        judge=given.judge,
+        base_url=given.base_url,
+        config=given.config,
+        version=given.version,
+        suites=tuple(given.suites),
+        attacks=tuple(given.attacks),
+        workers=given.workers,
+        out=given.out,
+        name=given.name,
+        resume=given.resume,
+        color=given.color,
+        command=command_line(given),
+    )
+
+
+def file_name(*parts: str) -> str:
+    """A name for files, made of words that may hold anything."""
+    return "-".join(_UNFIT.sub("_", part) for part in parts if part)
+
+
+def some(names: tuple[str, ...]) -> str:
+    """Several names in one word."""
+    return "+".join(names) if len(names) <= 2 else f"{len(names)}_attacks"
+
+
+def command_line(given: argparse.Namespace) -> str:
+    """How the command was called. Of paths only the names: where they lay is nobody's business."""
+    named = [Path(word).name if _is_path(word) else word for word in given.words]
+    return " ".join(["taskshield", *named])
+
+
+def _is_path(word: str) -> bool:
+    return os.sep in word and "://" not in word
+
+
+def count(text: str) -> int:
+    """A number on the command line that is at least 1."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError("a number of at least 1")
+    return int(text)

@@ -1,0 +1,76 @@
+"""What an exam came to: tables on the terminal, figures in a file."""
+
+import json
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from taskshield.cli import terminal
+
+if TYPE_CHECKING:
+    from taskshield.evals.show.entries import Entry
+
+_PAPER_TABLES = (1, 2, 3)
+
+
+def read(paths: Sequence[Path]) -> "list[Entry]":
+    """The lines that some files of records give.
+
+    Raises:
+        WireFormatError: A file is damaged.
+    """
+    from taskshield.evals import archive
+    from taskshield.evals.show.entries import entries
+
+    return entries((each.header, each.runs) for each in map(archive.read, paths))
+
+
+def show(entries: "Sequence[Entry]", *, color: bool, paper: bool) -> None:
+    """Print the tables, and the paper's beside them where that is wanted."""
+    from taskshield.evals.show import comparison, tables
+
+    console = terminal.output(color=color)
+    grids = [tables.exam(entries), tables.cost(entries), tables.replays(entries)]
+    if paper:
+        grids += [comparison.paper(number, entries) for number in _PAPER_TABLES]
+    for grid in grids:
+        if grid is not None:
+            terminal.show(console, grid)
+            console.file.write("\n")
+
+
+def commands(paths: Sequence[Path]) -> list[str]:
+    """The commands that made some files of records, as far as the figures beside them tell."""
+    told = []
+    for path in paths:
+        try:
+            figures = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+            told.append(str(figures["command"]))
+        except (OSError, ValueError, LookupError, TypeError):
+            continue  # moved, edited, or never written: the records do not need them
+    return told
+
+
+def write_figures(records: Path, *, command: str, left_out: int) -> None:
+    """Write the figures of a file of records beside it, with what is needed to repeat them.
+
+    Args:
+        records: The file.
+        command: How the exam was called.
+        left_out: How many attacks make no sense for their task.
+    """
+    from taskshield.evals import archive
+    from taskshield.evals.show import summary
+
+    found = archive.read(records)
+    figures = {
+        "command": command,
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        **summary.summary(found.header, found.runs),
+        "left_out": left_out,
+    }
+    path = records.with_suffix(".json")
+    path.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,121 @@
+"""One exam from the first question to the printed figures, whichever way it is sat."""
+
+import argparse
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from taskshield._version import __version__
+from taskshield.cli import terminal
+from taskshield.cli.bench import showing
+from taskshield.cli.bench.options import Common, file_name
+from taskshield.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from taskshield.api.shields import Shield
+    from taskshield.evals.exam.items import Selection
+    from taskshield.evals.records import Header, Run, Way
+
+ALL = "all"
+_DEFAULT_ATTACK = "important_instructions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exam:
+    """What is run, and how."""
+
+    way: "Way"
+    attacks: tuple[str, ...]
+    jobs: Sequence[Any]
+    id_of: Callable[[Any], str]
+    """The id that the run of a job will have."""
+    sit: Callable[[Any, "Shield | None"], "Run | None"]
+    name: str
+    """Of the files, without the judge's."""
+    defence: str = "none"
+
+
+def selection(options: Common, given: argparse.Namespace) -> "Selection":
+    """The part of the exam that the command line names."""
+    from taskshield.evals.exam.items import Selection
+    from taskshield.evals.exam.staging import attack_names
+
+    attacks = options.attacks or (_DEFAULT_ATTACK,)
+    if ALL in attacks:
+        attacks = tuple(attack_names())
+    return Selection(
+        version=options.version,
+        suites=options.suites,
+        attacks=attacks,
+        user_tasks=tuple(given.user_task),
+        injection_tasks=tuple(given.injection_task),
+        clean=given.clean,
+    )
+
+
+def sit(options: Common, exam: Exam) -> int:
+    """Run what is not there yet, write records and figures, print the tables.
+
+    Raises:
+        TaskShieldError: A setting is wrong, or something would spoil every run.
+    """
+    from taskshield.evals import archive
+    from taskshield.evals.run.workers import sit_all
+
+    header = _header(options, exam)
+    name = options.name or file_name(exam.name, header.judge)
+    path = options.out / f"{name}.jsonl"
+    writer, done = archive.begin(path, header, resume=options.resume)
+    jobs = [job for job in exam.jobs if exam.id_of(job) not in done]
+    workers = min(options.workers, max(1, len(jobs)))
+    left_out = 0
+    try:
+        with closing(writer), terminal.progress(len(jobs), label=exam.way) as advance:
+            for run in sit_all(jobs, exam.sit, options.plan(), workers=workers):
+                if run is None:
+                    left_out += 1
+                else:
+                    writer.add(run)
+                advance(run)
+    except KeyboardInterrupt:
+        terminal.remark(f"interrupted; --resume goes on with {path}")
+        raise
+    if left_out:
+        terminal.remark(f"{left_out} of {len(jobs)} attacks make no sense for their task: left out")
+    showing.write_figures(path, command=options.command, left_out=left_out)
+    showing.show(showing.read([path]), color=options.color, paper=False)
+    return 0
+
+
+def _header(options: Common, exam: Exam) -> "Header":
+    """What is common to all runs. The shield is tried out, to find out early what is wrong."""
+    from taskshield.evals.exam.dojo import AGENTDOJO
+    from taskshield.evals.records import NO_DEFENCE, Header
+
+    judge, settings = NO_DEFENCE, ""
+    shield = options.plan().build()
+    if shield is not None:
+        with shield:
+            _try_out(shield)
+            judge = str(shield.settings.judge)
+            told = shield.settings.model_dump_json(exclude={"judge", "api_key", "base_url"})
+            settings = hashlib.sha256(told.encode()).hexdigest()[:12]
+    return Header(
+        way=exam.way,
+        judge=judge,
+        defence=exam.defence,
+        version=options.version,
+        attacks=exam.attacks,
+        settings=settings,
+        taskshield=__version__,
+        agentdojo=AGENTDOJO,
+    )
+
+
+def _try_out(shield: "Shield") -> None:
+    """Ask the judge once: a wrong key would otherwise be found out after a thousand outages."""
+    outage = shield.session().user("Tell me the time.").outage
+    if outage is not None:
+        raise ConfigError(f"judge: {outage.kind}: {outage.detail}")
