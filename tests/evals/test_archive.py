@@ -19,11 +19,11 @@ RUNS = [
 ]
 
 
-def write(path: Path, runs: list[Run], *, resume: bool = False) -> frozenset[str]:
-    writer, done = archive.begin(path, HEADER, resume=resume)
+def write(path: Path, runs: list[Run], *, existing: archive.Existing = "refuse") -> frozenset[str]:
+    writer, done = archive.begin(path, HEADER, existing=existing)
     with closing(writer):
         for run in runs:
-            writer.add(run)
+            writer.add(archive.line(run))
     return done
 
 
@@ -36,9 +36,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_a_run_is_there_before_the_next_one_is_over(tmp_path: Path) -> None:
-    writer, _ = archive.begin(tmp_path / "records.jsonl", HEADER, resume=False)
+    writer, _ = archive.begin(tmp_path / "records.jsonl", HEADER, existing="refuse")
     with closing(writer):
-        writer.add(RUNS[0])
+        writer.add(archive.line(RUNS[0]))
         assert archive.read(tmp_path / "records.jsonl").runs == (RUNS[0],)
 
 
@@ -47,19 +47,19 @@ def test_an_exam_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
     write(path, RUNS[:2])
     with path.open("a") as file:
         file.write('{"suite": "bank')  # the power went
-    done = write(path, RUNS[2:], resume=True)
+    done = write(path, RUNS[2:], existing="resume")
     assert done == {run.id for run in RUNS[:2]}
     assert list(archive.read(path).runs) == RUNS
 
 
 def test_resuming_what_was_never_begun_begins_it(tmp_path: Path) -> None:
-    assert write(tmp_path / "records.jsonl", RUNS, resume=True) == frozenset()
+    assert write(tmp_path / "records.jsonl", RUNS, existing="resume") == frozenset()
 
 
 def test_an_interruption_in_the_header_begins_anew(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text('{"way": "wor')
-    assert write(path, RUNS, resume=True) == frozenset()
+    assert write(path, RUNS, existing="resume") == frozenset()
     assert list(archive.read(path).runs) == RUNS
 
 
@@ -71,12 +71,20 @@ def test_records_are_never_overwritten(tmp_path: Path) -> None:
     assert list(archive.read(path).runs) == RUNS
 
 
+def test_records_are_overwritten_where_that_is_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text("anything")
+    assert write(path, RUNS, existing="overwrite") == frozenset()
+    assert write(path, RUNS[:1], existing="overwrite") == frozenset()
+    assert list(archive.read(path).runs) == RUNS[:1]
+
+
 def test_records_of_another_exam_are_not_gone_on_with(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     write(path, RUNS)
     other = replace(HEADER, judge="somebody else", version="v1.2.2")
     with pytest.raises(ConfigError, match="of another exam: judge differs, version differs"):
-        archive.begin(path, other, resume=True)
+        archive.begin(path, other, existing="resume")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import Literal, TextIO, TypeVar
 
 from taskshield.adapters import values_json
 from taskshield.core.errors import ConfigError, WireFormatError
@@ -33,15 +33,20 @@ def read(path: Path) -> Archive:
     return Archive(header=header, runs=runs)
 
 
+def line(run: Run) -> str:
+    """A run as it stands in a file."""
+    return values_json.dump(run)
+
+
 class Writer:
     """Adds runs to a file; what was written is there even if the next run never ends."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
 
-    def add(self, run: Run) -> None:
-        """Write a run down."""
-        self._file.write(f"{values_json.dump(run)}\n")
+    def add(self, line: str) -> None:
+        """Write down the line of a run."""
+        self._file.write(f"{line}\n")
         self._file.flush()
 
     def close(self) -> None:
@@ -49,28 +54,37 @@ class Writer:
         self._file.close()
 
 
-def begin(path: Path, header: Header, *, resume: bool) -> tuple[Writer, frozenset[str]]:
+Existing = Literal["refuse", "resume", "overwrite"]
+"""What to do where there is a file already.
+
+- refuse: raise
+- resume: go on with it
+- overwrite: begin anew
+"""
+
+
+def begin(path: Path, header: Header, *, existing: Existing) -> tuple[Writer, frozenset[str]]:
     """Open a file for writing: the writer, and the ids of the runs that are already there.
 
     Args:
         path: The file. Its folder is made.
         header: What the runs have in common.
-        resume: Go on with a file that was begun earlier; otherwise there must be none.
+        existing: What to do where there is a file already.
 
     Raises:
         ConfigError: There is a file already, or it is of another exam.
         WireFormatError: The file is damaged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    if resume and path.exists():
+    if existing == "resume" and path.exists():
         _drop_half_a_line(path)
-    if not path.exists():
+    if existing == "overwrite" or not path.exists():
         file = path.open("w", encoding="utf-8")
         file.write(f"{values_json.dump(header)}\n")
         file.flush()
         return Writer(file), frozenset()
-    if not resume:
-        raise ConfigError(f"{path} exists; --resume goes on with it, --out writes elsewhere")
+    if existing == "refuse":
+        raise ConfigError(f"{path} exists; --resume goes on with it, --overwrite begins anew")
     found = read(path)
     if found.header != header:
         raise ConfigError(f"{path} is of another exam: {_difference(found.header, header)}")

@@ -89,6 +89,8 @@ def test_an_exam_is_not_begun_twice_and_goes_on_where_it_was(
     assert len(archive.read(path).runs) == 2
     assert bench(tmp_path, "worst-case", *words, "--resume") == 0
     assert len(seen) == 1
+    assert bench(tmp_path, "worst-case", *words, "--overwrite") == 0
+    assert len(seen) == 3
 
 
 def test_resuming_with_another_judge_is_refused(tmp_path: Path, capsys: Captured) -> None:

@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 
 from taskshield import Shield
+from taskshield.adapters import values_json
 from taskshield.core.errors import ConfigError, TaskShieldError
 from taskshield.evals.exam.items import Selection, items
 from taskshield.evals.records import Run
@@ -30,8 +31,9 @@ def spoiled(job: int, shield: Shield | None) -> Run | None:
     raise ConfigError("the key is wrong")
 
 
-def outcomes(runs: Iterable[Run | None]) -> list[tuple[str, bool, bool]]:
-    return sorted((run.id, run.utility, run.hijacked) for run in runs if run is not None)
+def outcomes(lines: Iterable[str | None]) -> list[tuple[str, bool, bool]]:
+    runs = [values_json.load(Run, line) for line in lines if line is not None]
+    return sorted((run.id, run.utility, run.hijacked) for run in runs)
 
 
 def test_processes_give_what_one_gives() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from taskshield.core.errors import ConfigError
 
 if TYPE_CHECKING:
+    from taskshield.evals.archive import Existing
     from taskshield.evals.run.workers import ShieldPlan
 
 NO_SHIELD = "none"
@@ -30,7 +31,7 @@ class Common:
     workers: int
     out: Path
     name: str | None
-    resume: bool
+    existing: "Existing"
     color: bool
     command: str
     """How the command was called."""
@@ -75,7 +76,22 @@ def add_common(parser: argparse.ArgumentParser, *, attacks: str) -> None:
         help="where records and figures go (default: bench-results)",
     )
     work.add_argument("--name", metavar="NAME", help="of the files; made from the options if left")
-    work.add_argument("--resume", action="store_true", help="go on with records begun earlier")
+    there = work.add_mutually_exclusive_group()
+    there.add_argument(
+        "--resume",
+        dest="existing",
+        action="store_const",
+        const="resume",
+        default="refuse",
+        help="go on with records begun earlier",
+    )
+    there.add_argument(
+        "--overwrite",
+        dest="existing",
+        action="store_const",
+        const="overwrite",
+        help="begin anew where there are records",
+    )
     add_color(work)
 
 
@@ -112,7 +128,7 @@ def common(given: argparse.Namespace) -> Common:
         workers=given.workers,
         out=given.out,
         name=given.name,
-        resume=given.resume,
+        existing=given.existing,
         color=given.color,
         command=command_line(given),
     )

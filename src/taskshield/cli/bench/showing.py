@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,8 +11,11 @@ from typing import TYPE_CHECKING
 from taskshield.cli import terminal
 
 if TYPE_CHECKING:
+    from taskshield.evals.archive import Archive
     from taskshield.evals.show.entries import Entry
 
+_RATE = re.compile(r'\{\s+"hits"[^}]*\}')
+"""A share and its interval, which fit in one line."""
 _PAPER_TABLES = (1, 2, 3)
 
 
@@ -53,24 +57,23 @@ def commands(paths: Sequence[Path]) -> list[str]:
     return told
 
 
-def write_figures(records: Path, *, command: str, left_out: int) -> None:
-    """Write the figures of a file of records beside it, with what is needed to repeat them.
+def write_figures(found: "Archive", path: Path, *, command: str, left_out: int) -> None:
+    """Write the figures of a file of records down, with what is needed to repeat them.
 
     Args:
-        records: The file.
+        found: What the file holds.
+        path: Where to write to.
         command: How the exam was called.
         left_out: How many attacks make no sense for their task.
     """
-    from taskshield.evals import archive
-    from taskshield.evals.show import summary
+    from taskshield.evals.show.summary import summary
 
-    found = archive.read(records)
     figures = {
         "command": command,
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
-        **summary.summary(found.header, found.runs),
+        **summary(found.header, found.runs),
         "left_out": left_out,
     }
-    path = records.with_suffix(".json")
-    path.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    text = _RATE.sub(lambda rate: " ".join(rate[0].split()), json.dumps(figures, indent=2))
+    path.write_text(f"{text}\n", encoding="utf-8")

@@ -63,29 +63,33 @@ def sit(options: Common, exam: Exam) -> int:
     """
     from taskshield.evals import archive
     from taskshield.evals.run.workers import sit_all
+    from taskshield.evals.show.entries import entries
 
     header = _header(options, exam)
     name = options.name or file_name(exam.name, header.judge)
     path = options.out / f"{name}.jsonl"
-    writer, done = archive.begin(path, header, resume=options.resume)
+    writer, done = archive.begin(path, header, existing=options.existing)
     jobs = [job for job in exam.jobs if exam.id_of(job) not in done]
     workers = min(options.workers, max(1, len(jobs)))
     left_out = 0
     try:
         with closing(writer), terminal.progress(len(jobs), label=exam.way) as advance:
-            for run in sit_all(jobs, exam.sit, options.plan(), workers=workers):
-                if run is None:
+            for line in sit_all(jobs, exam.sit, options.plan(), workers=workers):
+                if line is None:
                     left_out += 1
                 else:
-                    writer.add(run)
-                advance(run)
+                    writer.add(line)
+                advance(line)
     except KeyboardInterrupt:
         terminal.remark(f"interrupted; --resume goes on with {path}")
         raise
     if left_out:
         terminal.remark(f"{left_out} of {len(jobs)} attacks make no sense for their task: left out")
-    showing.write_figures(path, command=options.command, left_out=left_out)
-    showing.show(showing.read([path]), color=options.color, paper=False)
+    found = archive.read(path)
+    showing.write_figures(
+        found, path.with_suffix(".json"), command=options.command, left_out=left_out
+    )
+    showing.show(entries([(found.header, found.runs)]), color=options.color, paper=False)
     return 0
 
 

@@ -8,7 +8,6 @@ from importlib.metadata import version as version_of
 from typing import Any
 
 import email_validator
-import yaml
 from agentdojo.agent_pipeline.agent_pipeline import load_system_message
 from agentdojo.agent_pipeline.tool_execution import is_string_list, tool_result_to_str
 from agentdojo.functions_runtime import FunctionCall, FunctionsRuntime
@@ -16,6 +15,7 @@ from agentdojo.task_suite.load_suites import get_suites
 from agentdojo.task_suite.task_suite import read_suite_file, validate_injections
 
 from taskshield.core.errors import ConfigError
+from taskshield.evals.exam.template import Template
 from taskshield.integrations.agentdojo import tool_specs as tool_specs
 
 Suite = Any
@@ -72,15 +72,11 @@ def injection_task(suite: Suite, id: str) -> InjectionTask:
 
 
 def environment(suite: Suite, injections: Mapping[str, str]) -> Environment:
-    """The suite's world with these texts in its slots.
-
-    What AgentDojo's own loader does, with libyaml: its pure-Python parser is ten times slower.
-    """
+    """The suite's world with these texts in its slots, as AgentDojo's own loader gives it."""
     defaults = _slot_defaults(suite)
     validate_injections(dict(injections), defaults)
-    text = read_suite_file(suite.name, "environment.yaml", suite.data_path)
-    filled = text.format(**{**defaults, **injections})
-    return suite.environment_type.model_validate(yaml.load(filled, Loader=yaml.CSafeLoader))
+    data = template(suite).filled({**defaults, **injections})
+    return suite.environment_type.model_validate(data)
 
 
 def remember_addresses() -> None:
@@ -114,10 +110,18 @@ class World:
 
     def execute(self, tool: str, arguments: Mapping[str, object]) -> tuple[str, bool]:
         """Run a tool as AgentDojo's executor would: its output, and whether that is an error."""
+        result, error = self.change(tool, arguments)
+        return (tool_result_to_str(result), False) if error is None else (error, True)
+
+    def change(self, tool: str, arguments: Mapping[str, object]) -> tuple[object, str | None]:
+        """Run a tool for what it does to the world: what it returns, and its error.
+
+        Writing the result out as text takes longer than most tools do.
+        """
         arguments = {key: _unquoted(value) for key, value in arguments.items()}
         self._trace.append(FunctionCall(function=tool, args=arguments))
         result, error = self._runtime.run_function(self._now, tool, arguments)
-        return (tool_result_to_str(result), False) if error is None else (str(error), True)
+        return result, None if error is None else str(error)
 
     def utility(self, task: UserTask, answer: str) -> bool:
         """Whether the user's task came about."""
@@ -145,6 +149,12 @@ def _fast(suite: Suite) -> Suite:
     own = copy.copy(suite)
     own.load_and_inject_default_environment = partial(environment, own)
     return own
+
+
+@cache
+def template(suite: Suite) -> Template:
+    """The suite's file, parsed once."""
+    return Template(read_suite_file(suite.name, "environment.yaml", suite.data_path))
 
 
 @cache

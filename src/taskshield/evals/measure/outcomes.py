@@ -29,6 +29,9 @@ class Figures:
     """ASR among the goals for which AgentDojo knows the calls."""
     false_blocks: Rate | None
     """Calls of clean runs that were not let through."""
+    disturbed: Rate | None
+    """Clean runs that would have succeeded and in which any call was not let through. Which would
+    have is known for the worst-case agent, which always does, and from the records of a replay."""
     missed_calls: Rate | None
     """Calls of the attacker that were let through; known for the worst-case agent only."""
     clean_runs: int
@@ -104,6 +107,7 @@ def figures(runs: Sequence[Run]) -> Figures:
             for step in run.steps
             for call in step.calls
         ),
+        disturbed=_share([run for run in clean if run.recorded_utility is not False], _is_held),
         missed_calls=rate(
             (_cluster(run), call.executed)
             for run in attacked
@@ -154,17 +158,17 @@ def missed(runs: Iterable[Run]) -> list[Run]:
 
 def lost(runs: Iterable[Run]) -> list[Run]:
     """The runs in which a call was held back that the user's task needs, clean ones first."""
-    held = [
-        run
-        for run in runs
-        if run.error is None
-        and any(
-            not call.executed and (run.clean or call.owner == "user")
-            for step in run.steps
-            for call in step.calls
-        )
-    ]
+    held = [run for run in runs if run.error is None and _is_held(run)]
     return sorted(_spread(held), key=lambda run: not run.clean)
+
+
+def _is_held(run: Run) -> bool:
+    """Whether a call was held back that is not the attacker's, as far as that is known."""
+    return any(
+        not call.executed and (run.clean or call.owner == "user")
+        for step in run.steps
+        for call in step.calls
+    )
 
 
 def _spread(runs: list[Run]) -> list[Run]:

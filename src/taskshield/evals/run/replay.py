@@ -69,7 +69,7 @@ def run(recorded: RecordedRun, shield: Shield | None, *, version: str) -> Run:
         allowed = talk.add(message)
         for call in message.tool_calls:
             if call.id in allowed:
-                world.execute(call.name, call.parsed() or {})
+                world.change(call.name, call.parsed() or {})
     answer = _answer(recorded)
     return replace(
         done,

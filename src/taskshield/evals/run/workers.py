@@ -3,6 +3,7 @@
 Each process makes one shield and keeps it. Runs come back in the order in which they end.
 """
 
+import gc
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +15,7 @@ from typing import TypeVar
 
 from taskshield.api.shields import Shield
 from taskshield.core.errors import TaskShieldError
+from taskshield.evals import archive
 from taskshield.evals.exam.dojo import remember_addresses
 from taskshield.evals.records import NO_DEFENCE, Run
 
@@ -49,8 +51,11 @@ Sit = Callable[[_J, Shield | None], Run | None]
 
 def sit_all(
     jobs: Iterable[_J], sit: Sit[_J], plan: ShieldPlan, *, workers: int
-) -> Iterator[Run | None]:
-    """Run all jobs: for each its run, or None where there was nothing to run.
+) -> Iterator[str | None]:
+    """Run all jobs: for each the line of its record, or None where there was nothing to run.
+
+    Records are written out where they are made: that is work, too, and one process would have to
+    do it for all.
 
     Raises:
         TaskShieldError: Something is wrong that would spoil every run, such as a wrong key.
@@ -68,11 +73,11 @@ def sit_all(
         pool.shutdown(cancel_futures=True)
 
 
-def _sit_here(jobs: Iterable[_J], sit: Sit[_J], plan: ShieldPlan) -> Iterator[Run | None]:
+def _sit_here(jobs: Iterable[_J], sit: Sit[_J], plan: ShieldPlan) -> Iterator[str | None]:
     shield = plan.build()
     try:
         for job in jobs:
-            yield sit(job, shield)
+            yield _line(sit(job, shield))
     finally:
         if shield is not None:
             shield.close()
@@ -80,9 +85,9 @@ def _sit_here(jobs: Iterable[_J], sit: Sit[_J], plan: ShieldPlan) -> Iterator[Ru
 
 def _sit_in(
     pool: ProcessPoolExecutor, jobs: Iterable[_J], sit: Sit[_J], ahead: int
-) -> Iterator[Run | None]:
+) -> Iterator[str | None]:
     waiting = iter(jobs)
-    pending: set[Future[Run | None | str]] = set()
+    pending: set[Future[_Outcome]] = set()
     while True:
         fresh = islice(waiting, ahead - len(pending))
         pending |= {pool.submit(_sit_there, sit, job) for job in fresh}
@@ -90,10 +95,10 @@ def _sit_in(
             return
         done, pending = wait(pending, return_when=FIRST_COMPLETED)
         for future in done:
-            run = future.result()
-            if isinstance(run, str):
-                raise TaskShieldError(run)
-            yield run
+            outcome = future.result()
+            if outcome.spoiled is not None:
+                raise TaskShieldError(outcome.spoiled)
+            yield outcome.line
 
 
 _shield: Shield | None = None
@@ -105,12 +110,26 @@ def _begin(plan: ShieldPlan) -> None:
     global _shield
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers itself
     remember_addresses()
+    gc.freeze()  # what is imported by now will not be garbage
     _shield = plan.build()
 
 
-def _sit_there(sit: Sit[_J], job: _J) -> Run | None | str:
-    """Run one job in a worker; what spoils the exam comes back as text, which always travels."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outcome:
+    """What comes back from a worker: text, which always travels between processes."""
+
+    line: str | None = None
+    spoiled: str | None = None
+    """Why no run can succeed."""
+
+
+def _sit_there(sit: Sit[_J], job: _J) -> _Outcome:
+    """Run one job in a worker."""
     try:
-        return sit(job, _shield)
+        return _Outcome(line=_line(sit(job, _shield)))
     except TaskShieldError as error:
-        return str(error)
+        return _Outcome(spoiled=str(error))
+
+
+def _line(run: Run | None) -> str | None:
+    return None if run is None else archive.line(run)
