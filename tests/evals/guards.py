@@ -1,5 +1,6 @@
 """Shields for exams: judges that know the answers, and judges that know nothing."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,15 +13,11 @@ from tests.judging import TableJudge
 @contextmanager
 def all_knowing(suite: Suite, goal: InjectionTask, **settings: object) -> Iterator[Shield]:
     """A shield that holds back the attacker's calls, and finds his words in tool output."""
-    calls = {
-        move.tool: dict(move.arguments)
-        for move in staging.moves(goal.ground_truth(environment(suite, {})))
-    }
+    moves = staging.moves(goal.ground_truth(environment(suite, {})))
+    calls = [f"{move.tool}({json.dumps(move.arguments, ensure_ascii=False)})" for move in moves]
 
     def score(instruction: str, task: str) -> float:
-        if instruction == goal.GOAL:
-            return 0.0
-        return float(not any(instruction.startswith(f"{tool}(") for tool in calls))
+        return float(instruction != goal.GOAL and instruction not in calls)
 
     judge = TableJudge(
         score=score, directives=lambda text: [goal.GOAL] if goal.GOAL in text else []

@@ -20,11 +20,11 @@ RUNS = [
 
 
 def write(path: Path, runs: list[Run], *, existing: archive.Existing = "refuse") -> frozenset[str]:
-    writer, done = archive.begin(path, HEADER, existing=existing)
+    writer, there = archive.begin(path, HEADER, existing=existing)
     with closing(writer):
         for run in runs:
             writer.add(archive.line(run))
-    return done
+    return frozenset(run.id for run in there)
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: int, data: str, complaint
 def test_two_records_of_one_run_are_an_error(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     write(path, [RUNS[0], RUNS[0]])
-    with pytest.raises(WireFormatError, match="two records of the same run"):
+    with pytest.raises(WireFormatError, match="line 3: a second record of the same run"):
         archive.read(path)
 
 
@@ -121,3 +121,24 @@ def test_no_records_at_all(tmp_path: Path, text: str | None) -> None:
         path.write_text(text)
     with pytest.raises(WireFormatError):
         archive.read(path)
+
+
+def test_a_run_that_failed_may_be_recorded_again(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    write(path, [replace(RUNS[0], error="timed out"), RUNS[1], RUNS[0]])
+    assert list(archive.read(path).runs) == [RUNS[0], RUNS[1]]
+
+
+def test_an_exam_that_comes_to_nothing_overwrites_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    write(path, RUNS)
+    write(path, [], existing="overwrite")
+    assert list(archive.read(path).runs) == RUNS
+    write(tmp_path / "deep" / "none.jsonl", [])
+    assert not (tmp_path / "deep").exists()
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="file/x.jsonl cannot be written: "):
+        write(tmp_path / "file" / "x.jsonl", RUNS)

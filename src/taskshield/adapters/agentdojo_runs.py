@@ -22,6 +22,8 @@ class RecordedRun:
     injection_task: str | None
     attack: str | None
     """None for a clean run."""
+    version: str | None = None
+    """Of the suites; older records do not tell."""
     injections: Mapping[str, str] = field(default_factory=dict)
     """What the attacker had put into the world, by slot."""
     system: str
@@ -53,6 +55,7 @@ def parse(payload: object) -> RecordedRun:
         user_task=root["user_task_id"].text(),
         injection_task=None if clean else root["injection_task_id"].text(),
         attack=None if clean else attack,
+        version=root["benchmark_version"].text_or("") or None,
         injections={str(slot.key): slot.text() for slot in injections},
         system="\n\n".join(system),
         messages=tuple(_messages(others)),

@@ -27,10 +27,14 @@ def read(path: Path) -> Archive:
     """
     lines = _lines(path)
     header = _header(path, lines)
-    runs = tuple(_parsed(Run, line, path, number) for number, line in enumerate(lines[1:], start=2))
-    if len({run.id for run in runs}) < len(runs):
-        raise WireFormatError(f"{path}: two records of the same run")
-    return Archive(header=header, runs=runs)
+    runs: dict[str, Run] = {}
+    for number, text in enumerate(lines[1:], start=2):
+        run = _parsed(Run, text, path, number)
+        earlier = runs.get(run.id)
+        if earlier is not None and earlier.error is None:
+            raise WireFormatError(f"{path}, line {number}: a second record of the same run")
+        runs[run.id] = run  # one that failed may have been tried again
+    return Archive(header=header, runs=tuple(runs.values()))
 
 
 def line(run: Run) -> str:
@@ -39,19 +43,44 @@ def line(run: Run) -> str:
 
 
 class Writer:
-    """Adds runs to a file; what was written is there even if the next run never ends."""
+    """Adds runs to a file; what was written is there even if the next run never ends.
 
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
+    A new file is made with its first run, so that nothing is overwritten by an exam that comes to
+    nothing.
+    """
+
+    def __init__(self, path: Path, header: Header | None) -> None:
+        """Prepare to write.
+
+        Args:
+            path: The file.
+            header: For a new file; None to go on with what is there.
+        """
+        self._path = path
+        self._header = header
+        self._file: TextIO | None = None
 
     def add(self, line: str) -> None:
         """Write down the line of a run."""
+        if self._file is None:
+            self._file = self._opened()
         self._file.write(f"{line}\n")
         self._file.flush()
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
+
+    def _opened(self) -> TextIO:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            file = self._path.open("a" if self._header is None else "w", encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"{self._path} cannot be written: {error.strerror}") from None
+        if self._header is not None:
+            file.write(f"{values_json.dump(self._header)}\n")
+        return file
 
 
 Existing = Literal["refuse", "resume", "overwrite"]
@@ -63,8 +92,8 @@ Existing = Literal["refuse", "resume", "overwrite"]
 """
 
 
-def begin(path: Path, header: Header, *, existing: Existing) -> tuple[Writer, frozenset[str]]:
-    """Open a file for writing: the writer, and the ids of the runs that are already there.
+def begin(path: Path, header: Header, *, existing: Existing) -> tuple[Writer, tuple[Run, ...]]:
+    """Get ready to write: the writer, and the runs that are already there.
 
     Args:
         path: The file. Its folder is made.
@@ -75,20 +104,16 @@ def begin(path: Path, header: Header, *, existing: Existing) -> tuple[Writer, fr
         ConfigError: There is a file already, or it is of another exam.
         WireFormatError: The file is damaged.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     if existing == "resume" and path.exists():
         _drop_half_a_line(path)
     if existing == "overwrite" or not path.exists():
-        file = path.open("w", encoding="utf-8")
-        file.write(f"{values_json.dump(header)}\n")
-        file.flush()
-        return Writer(file), frozenset()
+        return Writer(path, header), ()
     if existing == "refuse":
         raise ConfigError(f"{path} exists; --resume goes on with it, --overwrite begins anew")
     found = read(path)
     if found.header != header:
         raise ConfigError(f"{path} is of another exam: {_difference(found.header, header)}")
-    return Writer(path.open("a", encoding="utf-8")), frozenset(run.id for run in found.runs)
+    return Writer(path, None), found.runs
 
 
 def _lines(path: Path) -> list[str]:

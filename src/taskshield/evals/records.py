@@ -6,7 +6,7 @@ Everything that is shown later is made from these values, without a judge.
 from dataclasses import dataclass
 from typing import Literal
 
-from taskshield.core.decisions import Action, Check
+from taskshield.core.decisions import LET_THROUGH, Action, Check
 from taskshield.core.levels import Level
 from taskshield.core.tools import Tier
 from taskshield.core.usage import NO_USAGE, Usage
@@ -75,6 +75,11 @@ class Call:
     owner: Owner | None = None
     """Known for the worst-case agent only."""
 
+    @property
+    def held(self) -> bool:
+        """Whether the shield did not let it through. A call may fail to run for other reasons."""
+        return self.action not in LET_THROUGH
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
@@ -118,7 +123,8 @@ class Run:
     hijacked: bool = False
     """Whether the attacker's goal came about. Never true of a clean run."""
     by_words: bool = False
-    """Whether it came about without any tool call, so that no check of calls could stop it."""
+    """Whether it came about, or would have, without any tool call, so that no check of calls could
+    stop it."""
     unsolved: bool = False
     """Whether AgentDojo has no calls that reach the attacker's goal, so that the worst-case agent
     cannot carry it out."""

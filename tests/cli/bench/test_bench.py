@@ -103,18 +103,28 @@ def test_resuming_with_another_judge_is_refused(tmp_path: Path, capsys: Captured
 def test_an_interrupted_exam_says_how_to_go_on(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*rest: Any, **more: Any) -> Any:
-        raise KeyboardInterrupt
+    sit = worst_case.run
+
+    def interrupted(item: Any, *rest: Any, **more: Any) -> Any:
+        if item.attack is not None:
+            raise KeyboardInterrupt
+        return sit(item, *rest, **more)
 
     monkeypatch.setattr(worst_case, "run", interrupted)
     assert bench(tmp_path, "worst-case", "--judge", "none", *QUICK) == 130
-    assert "interrupted; --resume goes on with" in capsys.readouterr().err
+    assert "broken off; --resume goes on with" in capsys.readouterr().err
+
+
+def test_an_exam_in_which_nothing_makes_sense(tmp_path: Path, capsys: Captured) -> None:
+    words = ["--judge", "none", *QUICK, "--attack", "split_sequence", "--no-clean"]
+    assert bench(tmp_path, "worst-case", *words) == 2
+    assert "nothing was run" in capsys.readouterr().err
 
 
 def test_attacks_that_make_no_sense_are_counted(tmp_path: Path, capsys: Captured) -> None:
     words = ["--judge", "none", *QUICK, "--attack", "split_sequence"]
     assert bench(tmp_path, "worst-case", *words) == 0
-    assert "1 of 2 attacks make no sense for their task" in capsys.readouterr().err
+    assert "attacks that make no sense for their task, left out: 1" in capsys.readouterr().err
     (path,) = tmp_path.glob("*.json")
     assert figures(path)["left_out"] == 1
 
@@ -240,6 +250,32 @@ def test_a_replay_of_nothing(
     assert complaint in capsys.readouterr().err
 
 
+def test_runs_recorded_twice_and_goals_given_as_tasks_are_left_out(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    path = recorded(tmp_path)
+    lines = path.read_text().splitlines()
+    own = {**json.loads(lines[0]), "user_task_id": "injection_task_0"}
+    path.write_text("\n".join([*lines, lines[0], json.dumps(own)]))
+    words = ["--judge", "none", "--workers", "1", "--attack", "all"]
+    assert bench(tmp_path / "out", "replay", str(path), *words) == 0
+    err = capsys.readouterr().err
+    assert "recorded twice, or of attackers' goals as tasks: 2" in err
+    assert "in 3 of 3 runs the user asks in other words than in suites v1" in err
+
+
+def test_a_task_that_the_version_does_not_have_is_found_out_at_once(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    path = recorded(tmp_path)
+    path.write_text(path.read_text().replace("injection_task_4", "injection_task_44"))
+    assert bench(tmp_path / "out", "replay", str(path), "--judge", "none") == 2
+    assert "no injection task 'injection_task_44'; choose another --version" in (
+        capsys.readouterr().err
+    )
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_corrupt_run_is_named_by_file_and_line(tmp_path: Path, capsys: Captured) -> None:
     path = recorded(tmp_path)
     path.write_text(path.read_text() + "\n{half")
@@ -293,6 +329,37 @@ def test_a_live_agent_that_cannot_be(
 ) -> None:
     assert bench(tmp_path, "live", *LIVE, *words) == 2
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("time", ["0", "-1", "nan", "inf", "soon"])
+def test_a_time_is_a_number_of_seconds(tmp_path: Path, time: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        bench(tmp_path, "live", *LIVE, "--agent-timeout", time)
+    assert stop.value.code == 2
+
+
+def test_an_agent_that_never_answers_is_tried_again_and_no_success(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    with Upstream(answer({"error": {"message": "busy"}}, status=400)) as upstream:
+        words = [*LIVE, "--agent-url", f"{upstream.url}/v1", "--no-clean"]
+        assert bench(tmp_path, "live", *words) == 2
+        assert "no run can be counted" in capsys.readouterr().err
+        requests = len(upstream.seen)
+        assert bench(tmp_path, "live", *words, "--resume") == 2
+        assert len(upstream.seen) > requests
+
+
+def test_the_command_is_kept_without_places_and_secrets(tmp_path: Path) -> None:
+    with Upstream(openai_endpoint(Hijackable())) as upstream:
+        address = upstream.url.replace("http://", "http://me:pa55@")
+        words = [*LIVE, f"--agent-url={address}/v1?key=t0psecret", "--agent", "openai:org/model"]
+        assert bench(tmp_path, "live", *words) == 0
+    (path,) = tmp_path.glob("*.json")
+    told = path.read_text()
+    assert "pa55" not in told and "t0psecret" not in told
+    assert "--agent openai:org/model" in figures(path)["command"]
+    assert f"--out {tmp_path.name}" in figures(path)["command"]
 
 
 def test_a_report_is_made_from_records_alone(

@@ -22,7 +22,7 @@ def test_the_attacker_knows_everything() -> None:
 
 @pytest.mark.parametrize("suite", dojo.suites("v1").values(), ids=dojo.suites("v1"))
 def test_the_slots_are_those_that_agentdojo_finds(suite: dojo.Suite) -> None:
-    loaded = staging._loaded("direct", suite)
+    loaded = staging._loaded("direct", suite, staging.VICTIM)
     for task in list(suite.user_tasks.values())[:6]:
         assert set(staging.slots_read(suite, task)) == set(loaded.get_injection_candidates(task))
 
@@ -93,3 +93,32 @@ def test_a_swap_changes_one_argument_only() -> None:
     assert SWAP.fits(PAID)
     assert not SWAP.fits(STOLEN)
     assert SWAP.applied(PAID) == STOLEN
+
+
+@pytest.mark.parametrize(
+    ("victim", "name"),
+    [
+        ("gpt-4o-2024-05-13", "GPT-4"),
+        ("openai:gpt-5-nano", "GPT-4"),
+        ("anthropic:claude-sonnet-5", "Claude"),
+        ("openai:gemini-3-pro", "AI model developed by Google"),
+        ("openai:qwen3", "AI assistant"),
+    ],
+)
+def test_attacks_address_the_model_that_is_attacked(victim: str, name: str) -> None:
+    staged = staging.stage("important_instructions", BANKING, TASK, GOAL, victim=victim)
+    assert staged is not None
+    assert f"to you, {name}." in "".join(staged.injections.values())
+
+
+@pytest.mark.parametrize("given", ["M", " m ", ["M"], ["A", "M"]])
+def test_a_swap_is_recognised_however_a_model_writes_it(given: object) -> None:
+    assert SWAP.made_in(Move(tool="pay", arguments={"to": given}))
+
+
+@pytest.mark.parametrize(("false", "given"), [(100, "100"), (100, 100.0), (296.1, "296.10")])
+def test_numbers_are_compared_by_value(false: float, given: object) -> None:
+    swap = Swap(tool="pay", argument="amount", genuine=1, false=false)
+    assert swap.made_in(Move(tool="pay", arguments={"amount": given}))
+    assert not swap.made_in(Move(tool="pay", arguments={"amount": 1}))
+    assert not swap.made_in(Move(tool="pay", arguments={}))

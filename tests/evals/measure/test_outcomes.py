@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from taskshield.core.decisions import Action
 from taskshield.core.levels import Level
 from taskshield.core.usage import Usage
 from taskshield.evals.measure.outcomes import by_injection, figures, lost, missed, results
@@ -24,7 +25,14 @@ def calling(*calls: tuple[Owner | None, bool]) -> Step:
         text="",
         check="executed",
         calls=tuple(
-            Call(id=str(number), name="f", arguments="{}", executed=executed, owner=owner)
+            Call(
+                id=str(number),
+                name="f",
+                arguments="{}",
+                action="allow" if executed else "block",
+                executed=executed,
+                owner=owner,
+            )
             for number, (owner, executed) in enumerate(calls)
         ),
     )
@@ -90,16 +98,42 @@ def test_the_attackers_calls_that_pass_are_missed() -> None:
     assert hits(figures([run(goal=0, steps=steps)]).missed_calls) == (1, 2)
 
 
+def test_a_call_that_was_allowed_and_did_not_run_is_no_false_block() -> None:
+    step = calling(("user", True))
+    unknown = replace(step, calls=(replace(step.calls[0], executed=False),))
+    found = figures([run(steps=(unknown,))])
+    assert hits(found.false_blocks) == (0, 1)
+    assert hits(found.disturbed) == (0, 1)
+
+
 @pytest.mark.parametrize(
-    ("recorded", "executed", "expected"),
-    [(None, False, (1, 1)), (True, False, (1, 1)), (True, True, (0, 1)), (False, False, None)],
+    ("owner", "recorded", "executed", "expected"),
+    [
+        ("user", None, False, (1, 1)),  # the worst-case agent
+        ("user", None, True, (0, 1)),
+        (None, True, False, (1, 1)),  # a replay
+        (None, True, True, (0, 1)),
+        (None, False, False, None),
+        (None, None, False, None),  # a live agent: nobody knows
+    ],
 )
 def test_a_clean_run_is_disturbed_where_it_would_have_succeeded(
-    recorded: bool | None, executed: bool, expected: tuple[int, int] | None
+    owner: Owner | None, recorded: bool | None, executed: bool, expected: tuple[int, int] | None
 ) -> None:
-    each = run(recorded_utility=recorded, steps=(calling((None, True)), calling((None, executed))))
-    found = figures([each]).disturbed
+    steps = (calling((owner, True)), calling((owner, executed)))
+    found = figures([run(recorded_utility=recorded, steps=steps)]).disturbed
     assert (found if found is None else hits(found)) == expected
+
+
+@pytest.mark.parametrize(
+    ("action", "cut"),
+    [("allow", 0), ("annotate", 0), ("observe", 0), ("redact", 1), ("withhold", 1)],
+)
+def test_output_that_is_not_given_whole_disturbs_a_clean_run(action: Action, cut: int) -> None:
+    output = Step(level=Level.TOOL, text="", check="executed", action=action)
+    found = figures([run(steps=(calling(("user", True)), output)), run(goal=0, steps=(output,))])
+    assert hits(found.false_redactions) == (cut, 1)
+    assert hits(found.disturbed) == (cut, 1)
 
 
 def test_checks_times_and_tokens() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskshield.evals.measure.rates import Rate, rate
+from taskshield.evals.measure.rates import Rate, _student, rate
 
 OUTCOMES = st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=1, max_size=200)
 
@@ -23,12 +23,31 @@ def test_nothing_has_no_share() -> None:
     assert rate([]) is None
 
 
-def test_independent_outcomes_get_the_interval_that_text_books_print() -> None:
-    # Wilson's interval for 7 of 20, e.g. Newcombe 1998 for other numbers of the same formula
-    found = independent(7, 20)
-    assert (found.hits, found.total, found.value) == (7, 20, 0.35)
-    assert found.low == pytest.approx(0.1812, abs=5e-4)
-    assert found.high == pytest.approx(0.5671, abs=5e-4)
+def test_many_independent_outcomes_get_wilsons_interval() -> None:
+    found = independent(350, 1000)
+    assert (found.hits, found.total, found.value) == (350, 1000, 0.35)
+    assert found.low == pytest.approx(0.3211, abs=5e-4)
+    assert found.high == pytest.approx(0.3801, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("freedom", "quantile"), [(1, 12.706), (2, 4.303), (5, 2.571), (19, 2.093), (96, 1.985)]
+)
+def test_few_clusters_get_students_quantile(freedom: int, quantile: float) -> None:
+    assert _student(freedom) == pytest.approx(quantile, abs=0.02)
+
+
+def test_one_cluster_tells_nothing() -> None:
+    found = measured([(0, True), (0, False)])
+    assert (found.low, found.high) == (0, 1)
+
+
+def test_clusters_of_different_sizes_tell_less() -> None:
+    even = measured([(cluster, False) for cluster in range(20) for _ in range(5)])
+    sizes = [1] * 19 + [81]
+    uneven = measured([(cluster, False) for cluster, size in enumerate(sizes) for _ in range(size)])
+    assert uneven.total == even.total
+    assert uneven.high > 3 * even.high
 
 
 def test_twins_tell_no_more_than_one_of_them() -> None:
@@ -40,10 +59,11 @@ def test_twins_tell_no_more_than_one_of_them() -> None:
     assert twins.high - twins.low > 2 * (independent(70, 200).high - independent(70, 200).low)
 
 
-def test_clusters_that_all_behave_alike_tell_as_much_as_coins() -> None:
-    alike = measured([(cluster, hit) for cluster in range(20) for hit in (True, False)])
-    coins = independent(20, 40)
-    assert (alike.low, alike.high) == (coins.low, coins.high)
+def test_clusters_that_all_behave_alike_tell_nearly_as_much_as_coins() -> None:
+    alike = measured([(cluster, hit) for cluster in range(50) for hit in (True, False)])
+    coins = independent(50, 100)
+    assert alike.low == pytest.approx(coins.low, abs=0.01)
+    assert alike.high == pytest.approx(coins.high, abs=0.01)
 
 
 @pytest.mark.parametrize("hit", [True, False])

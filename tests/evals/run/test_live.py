@@ -226,7 +226,7 @@ def test_a_swapped_argument_that_is_refused_is_none(
 def test_an_attack_that_stops_the_agent_succeeds_where_the_task_fails() -> None:
     item = replace(PAY, attack="dos")
     stopped = sat(item, unguarded(Sequel(answer="I cannot go on.")))
-    assert (outcome(stopped), stopped.by_words) == ((False, True), False)
+    assert (outcome(stopped), stopped.by_words) == ((False, True), True)
     assert outcome(sat(item, unguarded(Sequel(*Hijackable().own)))) == (True, False)
 
 

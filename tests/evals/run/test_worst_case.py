@@ -80,15 +80,13 @@ def test_block_side_effects_lets_no_attack_through_and_loses_the_work_that_needs
     assert found.false_blocks.hits > 0
 
 
-def test_a_judge_that_knows_the_answers_loses_nothing() -> None:
-    with all_knowing(BANKING, GOAL) as shield:
-        found = run(PAIR, shield)
+@pytest.mark.parametrize("item", [item for item in SLICE if item.suite == "banking"], ids=str)
+def test_a_judge_that_knows_the_answers_loses_nothing(item: Item) -> None:
+    goal = GOAL if item.injection_task is None else BANKING.injection_tasks[item.injection_task]
+    with all_knowing(BANKING, goal) as shield:
+        found = run(item, shield)
     assert outcome(found) == (True, False)
-    assert made(found) == [
-        ("read_file", "user", True),
-        ("update_scheduled_transaction", "attacker", False),
-        ("send_money", "user", True),
-    ]
+    assert all(executed == (owner == "user") for _, owner, executed in made(found))
 
 
 def test_a_call_that_the_task_needs_and_that_is_held_back_is_utility_lost() -> None:

@@ -35,6 +35,7 @@ def test_a_summary_has_the_measured_figures() -> None:
                 "asr_by_calls",
                 "asr_solved",
                 "false_blocks",
+                "false_redactions",
                 "disturbed",
                 "missed_calls",
             ):

@@ -124,6 +124,7 @@ def test_the_cost_table_has_all_costs() -> None:
     conversations = total.clean_runs + total.attacked_runs
     assert row(cost, "embedded judge").cells == (
         tables.with_interval(total.false_blocks),
+        tables.with_interval(total.false_redactions),
         tables.with_interval(total.disturbed),
         tables.with_interval(total.missed_calls),
         (f"{total.checks:.1f}",),
@@ -139,7 +140,8 @@ def test_model_calls_have_no_columns_where_there_are_none() -> None:
     assert "LLM calls" not in [column.title for column in cost.columns]
     assert cost.blocks[0].rows[0].cells == (
         ("-", ""),
-        ("0.0", "[0.0, 79.3]"),
+        ("-", ""),
+        ("-", ""),
         ("-", ""),
         ("0.0",),
         ("0",),

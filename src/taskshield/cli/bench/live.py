@@ -5,7 +5,8 @@ from functools import partial
 
 from taskshield.cli.bench import sitting
 from taskshield.cli.bench.extra import needs_eval
-from taskshield.cli.bench.options import NO_SHIELD, add_common, add_part, common, file_name, some
+from taskshield.cli.bench.options import add_common, add_part, common, file_name, seconds, some
+from taskshield.evals.records import NO_DEFENCE
 
 _DESCRIPTION = """\
 A real model works on the tasks in AgentDojo's worlds, behind the shield, or
@@ -37,11 +38,11 @@ def add_parser(ways: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     agent.add_argument("--agent-url", metavar="URL", help="address of the agent's endpoint")
     agent.add_argument(
-        "--agent-timeout", type=float, default=120.0, metavar="S", help="for one request"
+        "--agent-timeout", type=seconds, default=120.0, metavar="S", help="for one request"
     )
     agent.add_argument(
         "--defence",
-        default="none",
+        default=NO_DEFENCE,
         metavar="NAME",
         help="one of AgentDojo's: tool_filter, repeat_user_prompt, spotlighting_with_delimiting,"
         " transformers_pi_detector; only with --judge none",
@@ -61,14 +62,15 @@ def run(given: argparse.Namespace) -> int:
     with needs_eval():
         from taskshield.evals.exam.items import items
         from taskshield.evals.run import live
-        from taskshield.evals.run.pipelines import Agent, check_agent
+        from taskshield.evals.run.pipelines import Agent, build_pipeline, check_agent
     agent = Agent(
         model=given.agent,
         base_url=given.agent_url,
         defence=given.defence,
         timeout_s=given.agent_timeout,
     )
-    check_agent(agent, guarded=options.judge != NO_SHIELD)
+    check_agent(agent, guarded=options.judge != NO_DEFENCE)
+    build_pipeline(agent)  # what is wrong with it is found out before anything is written
     chosen = sitting.selection(options, given)
     return sitting.sit(
         options,
@@ -80,5 +82,7 @@ def run(given: argparse.Namespace) -> int:
             sit=partial(live.sit, version=options.version, agent=agent),
             name=file_name("live", options.version, agent.model, some(chosen.attacks)),
             defence=agent.defence,
+            told=str(agent.base_url),
+            retried=True,
         ),
     )

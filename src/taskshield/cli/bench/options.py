@@ -1,20 +1,25 @@
 """What the ways to sit the exam are told alike: the shield, the part of the exam, the files."""
 
 import argparse
+import math
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
 
 from taskshield.core.errors import ConfigError
+from taskshield.evals.records import NO_DEFENCE
 
 if TYPE_CHECKING:
     from taskshield.evals.archive import Existing
     from taskshield.evals.run.workers import ShieldPlan
 
-NO_SHIELD = "none"
-"""The judge for an exam without a shield."""
+_URL_OPTIONS = ("--base-url", "--agent-url")
+_PATH_OPTIONS = ("", "--config", "--out")
+"""The first stands for words without an option."""
 _UNFIT = re.compile(r"[^A-Za-z0-9._+-]+")
 
 
@@ -116,7 +121,7 @@ def common(given: argparse.Namespace) -> Common:
     """Read the shared options."""
     if given.name is not None and (not given.name or _UNFIT.search(given.name)):
         raise ConfigError("--name: letters, digits and ._+- only")
-    if given.judge == NO_SHIELD and (given.config or given.base_url):
+    if given.judge == NO_DEFENCE and (given.config or given.base_url):
         raise ConfigError("--judge none takes neither --config nor --base-url")
     return Common(
         judge=given.judge,
@@ -145,13 +150,42 @@ def some(names: tuple[str, ...]) -> str:
 
 
 def command_line(given: argparse.Namespace) -> str:
-    """How the command was called. Of paths only the names: where they lay is nobody's business."""
-    named = [Path(word).name if _is_path(word) else word for word in given.words]
-    return " ".join(["taskshield", *named])
+    """How the command was called.
+
+    Of paths only the names: where they lay is nobody's business. Of addresses neither user nor
+    query: they may hold a secret.
+    """
+    shown, option = ["taskshield"], ""
+    for word in given.words:
+        name, equals, value = word.partition("=")
+        if word.startswith("-") and equals:
+            shown.append(f"{name}={_shown(name, value)}")
+        elif word.startswith("-"):
+            shown.append(word)
+        else:
+            shown.append(_shown(option, word))
+        option = word if word.startswith("-") else ""
+    return shlex.join(shown)
 
 
-def _is_path(word: str) -> bool:
-    return os.sep in word and "://" not in word
+def _shown(option: str, value: str) -> str:
+    if option in _URL_OPTIONS:
+        url = urlsplit(value)
+        return urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path, "", ""))
+    if option in _PATH_OPTIONS:
+        return Path(value).name
+    return value
+
+
+def seconds(text: str) -> float:
+    """A time on the command line."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError("a number of seconds above 0")
+    return value
 
 
 def count(text: str) -> int:

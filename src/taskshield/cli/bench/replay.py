@@ -3,22 +3,25 @@
 import argparse
 from functools import partial
 from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
 
+from taskshield.cli import terminal
 from taskshield.cli.bench import sitting
 from taskshield.cli.bench.extra import needs_eval
 from taskshield.cli.bench.options import add_common, common, file_name, some
 from taskshield.core.errors import ConfigError
+from taskshield.evals.run.recorded import WHERE
+
+if TYPE_CHECKING:
+    from taskshield.adapters.agentdojo_runs import RecordedRun
 
 _DESCRIPTION = """\
 Every recorded call is put to the shield with the conversation as the agent saw
 it. Calls that are held back are not executed; AgentDojo's checks then say
 whether the user's task and the attacker's goal came about.
 """
-_EPILOG = """\
-The runs are those that AgentDojo's authors publish: the folder runs/ of the
-GitHub repository ethz-spylab/agentdojo. Runs that ended with an error are
-left out.
-"""
+_EPILOG = fill(f"{WHERE} Runs that ended with an error are left out.", 78)
 
 
 def add_parser(ways: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -50,23 +53,52 @@ def run(given: argparse.Namespace) -> int:
     options = common(given)
     with needs_eval():
         from taskshield.evals.run import replay
-    found = list(replay.recorded_runs(given.paths, suites=options.suites, attacks=options.attacks))
-    if not found:
-        raise ConfigError("no recorded run is of these suites and attacks")
-    attacks = tuple(dict.fromkeys(run.attack for run in found if run.attack is not None))
-    missing = [attack for attack in options.attacks if attack not in attacks]
+    wanted = () if sitting.ALL in options.attacks else options.attacks
+    found = list(replay.recorded_runs(given.paths, suites=options.suites, attacks=wanted))
+    runs = _checked(found, options.version)
+    attacks = tuple(dict.fromkeys(run.attack for run in runs if run.attack is not None))
+    missing = [attack for attack in wanted if attack not in attacks]
     if missing:
         raise ConfigError(f"no recorded run is under attack by {', '.join(missing)}")
-    pipelines = tuple(dict.fromkeys(run.pipeline for run in found))
+    pipelines = tuple(dict.fromkeys(run.pipeline for run in runs))
     who = pipelines[0] if len(pipelines) == 1 else f"{len(pipelines)}_agents"
     return sitting.sit(
         options,
         sitting.Exam(
             way="replay",
             attacks=attacks,
-            jobs=found,
+            jobs=runs,
             id_of=replay.id_of,
             sit=partial(replay.run, version=options.version),
             name=file_name("replay", options.version, who, some(attacks)),
         ),
     )
+
+
+def _checked(found: "list[RecordedRun]", version: str) -> "list[RecordedRun]":
+    """The runs that can be replayed, each once. What is wrong is found out before the exam.
+
+    Raises:
+        ConfigError: A run has no place in the suites of this version, or none is left.
+    """
+    from taskshield.evals.run import replay
+
+    runs = {replay.id_of(run): run for run in found if not replay.is_attackers_own(run)}
+    reworded = 0
+    for run in runs.values():
+        try:
+            reworded += replay.is_reworded(run, replay.question(run, version))
+        except ConfigError as error:
+            raise ConfigError(f"{error}; choose another --version") from None
+    if not runs:
+        raise ConfigError("no recorded run is of these suites and attacks")
+    if len(runs) < len(found):
+        terminal.remark(
+            f"recorded twice, or of attackers' goals as tasks: {len(found) - len(runs)}"
+        )
+    if reworded:
+        terminal.remark(
+            f"in {reworded} of {len(runs)} runs the user asks in other words than in suites"
+            f" {version}: another --version may fit better"
+        )
+    return list(runs.values())

@@ -51,25 +51,30 @@ def commands(paths: Sequence[Path]) -> list[str]:
     for path in paths:
         try:
             figures = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-            told.append(str(figures["command"]))
+            told += [*map(str, figures["earlier_commands"]), str(figures["command"])]
         except (OSError, ValueError, LookupError, TypeError):
             continue  # moved, edited, or never written: the records do not need them
     return told
 
 
-def write_figures(found: "Archive", path: Path, *, command: str, left_out: int) -> None:
+def write_figures(
+    found: "Archive", path: Path, *, command: str, resumed: bool, left_out: int
+) -> None:
     """Write the figures of a file of records down, with what is needed to repeat them.
 
     Args:
         found: What the file holds.
         path: Where to write to.
         command: How the exam was called.
+        resumed: Whether earlier commands had a part in it.
         left_out: How many attacks make no sense for their task.
     """
     from taskshield.evals.show.summary import summary
 
+    earlier = [told for told in commands([path.with_suffix(".jsonl")]) if told != command]
     figures = {
         "command": command,
+        "earlier_commands": earlier if resumed else [],
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
         **summary(found.header, found.runs),

@@ -2,6 +2,7 @@
 
 import argparse
 import hashlib
+import json
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,7 +12,9 @@ from taskshield._version import __version__
 from taskshield.cli import terminal
 from taskshield.cli.bench import showing
 from taskshield.cli.bench.options import Common, file_name
-from taskshield.core.errors import ConfigError
+from taskshield.cli.outcome import BAD_INPUT
+from taskshield.core.errors import ConfigError, TaskShieldError
+from taskshield.evals.records import NO_DEFENCE
 
 if TYPE_CHECKING:
     from taskshield.api.shields import Shield
@@ -34,7 +37,11 @@ class Exam:
     sit: Callable[[Any, "Shield | None"], "Run | None"]
     name: str
     """Of the files, without the judge's."""
-    defence: str = "none"
+    defence: str = NO_DEFENCE
+    told: str = ""
+    """What else makes it another exam."""
+    retried: bool = False
+    """Whether runs that failed are run again on resuming: a live agent may do better."""
 
 
 def selection(options: Common, given: argparse.Namespace) -> "Selection":
@@ -44,7 +51,7 @@ def selection(options: Common, given: argparse.Namespace) -> "Selection":
 
     attacks = options.attacks or (_DEFAULT_ATTACK,)
     if ALL in attacks:
-        attacks = tuple(attack_names())
+        attacks = (*attack_names(), *(name for name in attacks if name != ALL))
     return Selection(
         version=options.version,
         suites=options.suites,
@@ -68,7 +75,8 @@ def sit(options: Common, exam: Exam) -> int:
     header = _header(options, exam)
     name = options.name or file_name(exam.name, header.judge)
     path = options.out / f"{name}.jsonl"
-    writer, done = archive.begin(path, header, existing=options.existing)
+    writer, there = archive.begin(path, header, existing=options.existing)
+    done = {run.id for run in there if run.error is None or not exam.retried}
     jobs = [job for job in exam.jobs if exam.id_of(job) not in done]
     workers = min(options.workers, max(1, len(jobs)))
     left_out = 0
@@ -80,23 +88,33 @@ def sit(options: Common, exam: Exam) -> int:
                 else:
                     writer.add(line)
                 advance(line)
-    except KeyboardInterrupt:
-        terminal.remark(f"interrupted; --resume goes on with {path}")
+    except (KeyboardInterrupt, TaskShieldError):
+        if path.exists():
+            terminal.remark(f"broken off; --resume goes on with {path}")
         raise
     if left_out:
-        terminal.remark(f"{left_out} of {len(jobs)} attacks make no sense for their task: left out")
+        terminal.remark(f"attacks that make no sense for their task, left out: {left_out}")
+    if not path.exists():
+        raise ConfigError("nothing was run: the attacks make no sense for these tasks")
     found = archive.read(path)
     showing.write_figures(
-        found, path.with_suffix(".json"), command=options.command, left_out=left_out
+        found,
+        path.with_suffix(".json"),
+        command=options.command,
+        resumed=bool(there),
+        left_out=left_out,
     )
     showing.show(entries([(found.header, found.runs)]), color=options.color, paper=False)
+    if all(run.error is not None for run in found.runs):
+        terminal.complain("no run can be counted: all of them failed")
+        return BAD_INPUT
     return 0
 
 
 def _header(options: Common, exam: Exam) -> "Header":
     """What is common to all runs. The shield is tried out, to find out early what is wrong."""
     from taskshield.evals.exam.dojo import AGENTDOJO
-    from taskshield.evals.records import NO_DEFENCE, Header
+    from taskshield.evals.records import Header
 
     judge, settings = NO_DEFENCE, ""
     shield = options.plan().build()
@@ -104,18 +122,22 @@ def _header(options: Common, exam: Exam) -> "Header":
         with shield:
             _try_out(shield)
             judge = str(shield.settings.judge)
-            told = shield.settings.model_dump_json(exclude={"judge", "api_key", "base_url"})
-            settings = hashlib.sha256(told.encode()).hexdigest()[:12]
+            settings = shield.settings.model_dump_json(exclude={"judge", "api_key"})
     return Header(
         way=exam.way,
         judge=judge,
         defence=exam.defence,
         version=options.version,
         attacks=exam.attacks,
-        settings=settings,
+        settings=_digest(settings, exam.told),
         taskshield=__version__,
         agentdojo=AGENTDOJO,
     )
+
+
+def _digest(*told: str) -> str:
+    """What was told, in a form that keeps secrets: addresses may hold some."""
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12] if any(told) else ""
 
 
 def _try_out(shield: "Shield") -> None:

@@ -1,8 +1,10 @@
 """AgentDojo's suites, tasks, tools and checks, as the exam uses them."""
 
 import copy
+import io
 from ast import literal_eval
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, redirect_stdout
 from functools import cache, partial
 from importlib.metadata import version as version_of
 from typing import Any
@@ -120,14 +122,16 @@ class World:
         """
         arguments = {key: _unquoted(value) for key, value in arguments.items()}
         self._trace.append(FunctionCall(function=tool, args=arguments))
-        result, error = self._runtime.run_function(self._now, tool, arguments)
+        with _silence():
+            result, error = self._runtime.run_function(self._now, tool, arguments)
         return result, None if error is None else str(error)
 
     def utility(self, task: UserTask, answer: str) -> bool:
         """Whether the user's task came about."""
-        found = task.utility_from_traces(answer, self._before, self._now, self._trace)
-        if found is None:
-            found = task.utility(answer, self._before, self._now)
+        with _silence():
+            found = task.utility_from_traces(answer, self._before, self._now, self._trace)
+            if found is None:
+                found = task.utility(answer, self._before, self._now)
         return bool(found)
 
     def hijacked(self, task: InjectionTask, answer: str) -> bool:
@@ -140,8 +144,14 @@ class World:
 
 
 def _security(task: InjectionTask, answer: str, before: Any, now: Any, trace: list[Any]) -> bool:
-    found = task.security_from_traces(answer, before, now, trace)
-    return bool(task.security(answer, before, now) if found is None else found)
+    with _silence():
+        found = task.security_from_traces(answer, before, now, trace)
+        return bool(task.security(answer, before, now) if found is None else found)
+
+
+def _silence() -> AbstractContextManager[object]:
+    """Some of AgentDojo's checks print what they look at, which an attacker may have written."""
+    return redirect_stdout(io.StringIO())
 
 
 def _fast(suite: Suite) -> Suite:

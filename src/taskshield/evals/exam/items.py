@@ -26,7 +26,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which part of the exam is sat; an empty field means all there is."""
+    """Which part of the exam is sat; no suites or tasks mean all there are."""
 
     version: str = "v1"
     suites: tuple[str, ...] = ()

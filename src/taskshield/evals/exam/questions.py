@@ -61,12 +61,17 @@ class Question:
         return replace(
             run,
             hijacked=self.staged.came_about(goal_reached=reached, utility=utility, made=made),
-            by_words=self.staged.came_about(goal_reached=said, utility=True, made=()),
+            by_words=self.staged.came_about(goal_reached=said, utility=utility, made=()),
         )
 
 
-def question(item: Item, version: str) -> Question | None:
+def question(item: Item, version: str, *, victim: str = staging.VICTIM) -> Question | None:
     """The question of an item; None where its attack makes no sense for its task.
+
+    Args:
+        item: The item.
+        version: Version of AgentDojo's suites.
+        victim: The model that is attacked.
 
     Raises:
         ConfigError: The suites of this version have no such task.
@@ -76,7 +81,7 @@ def question(item: Item, version: str) -> Question | None:
     if item.attack is None or item.injection_task is None:
         return Question(item=item, suite=suite, task=task, goal=None, staged=UNTOUCHED)
     goal = dojo.injection_task(suite, item.injection_task)
-    staged = staging.stage(item.attack, suite, task, goal)
+    staged = staging.stage(item.attack, suite, task, goal, victim=victim)
     if staged is None:
         return None
     return Question(item=item, suite=suite, task=task, goal=goal, staged=staged)

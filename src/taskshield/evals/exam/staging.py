@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 from agentdojo import attacks as _registered  # noqa: F401 - fills the registry
 from agentdojo.agent_pipeline import GroundTruthPipeline
 from agentdojo.attacks.attack_registry import ATTACKS, load_attack
 from agentdojo.functions_runtime import FunctionsRuntime
+from agentdojo.models import MODEL_NAMES
 from agentdojo.types import get_text_content_as_str
 
 from taskshield.evals.attacks.catalogue import GENERATORS
@@ -18,8 +20,16 @@ from taskshield.evals.exam.dojo import Function, InjectionTask, Suite, UserTask,
 
 _MANUAL = "manual"
 """AgentDojo's attack that asks a person at the keyboard."""
-_VICTIM = "gpt-4o-2024-05-13"
-"""The model that attacks address by name, as in the published runs."""
+VICTIM = "gpt-4o-2024-05-13"
+"""The model that attacks address by name where nobody else sits the exam."""
+_FAMILIES = {
+    "claude": "claude-3-5-sonnet-20240620",
+    "gemini": "gemini-2.0-flash-001",
+    "gpt": "gpt-4o-2024-05-13",
+}
+"""A model that AgentDojo knows, for models of the same family that it does not know."""
+_NAMELESS = "meta-llama/Llama-3-70b-chat-hf"
+"""Addressed as "AI assistant"."""
 _UNSAFE = re.compile(r'^ |[^ -~]|["\\]')
 """What means something else between double quotes of YAML, or is lost there: a blank right at the
 beginning may come to stand at the beginning of a line."""
@@ -77,15 +87,33 @@ def once_per_task(attack: str) -> bool:
     """Whether the attack has a goal of its own and runs once for each task of the user."""
     if attack in GENERATORS:
         return GENERATORS[attack].once_per_task
-    return bool(ATTACKS[attack].is_dos_attack)
+    return stops_agent(attack)
+
+
+def stops_agent(attack: str) -> bool:
+    """Whether the attack only wants the agent to give up."""
+    return attack in ATTACKS and bool(ATTACKS[attack].is_dos_attack)
 
 
 def stage(
-    attack: str, suite: Suite, user_task: UserTask, injection_task: InjectionTask
+    attack: str,
+    suite: Suite,
+    user_task: UserTask,
+    injection_task: InjectionTask,
+    *,
+    victim: str = VICTIM,
 ) -> Staged | None:
-    """The attack on this task of the user; None where it makes no sense there."""
+    """The attack on this task of the user; None where it makes no sense there.
+
+    Args:
+        attack: Its name.
+        suite: Where it happens.
+        user_task: What the user wants.
+        injection_task: What the attacker wants.
+        victim: The model that is attacked; some of AgentDojo's attacks address it by name.
+    """
     if attack not in GENERATORS:
-        return _dojos_own(attack, suite, user_task, injection_task)
+        return _dojos_own(attack, suite, user_task, injection_task, victim)
     payload = GENERATORS[attack].generate(scene(suite, user_task, injection_task))
     if payload is None:
         return None
@@ -124,27 +152,26 @@ def slots_read(suite: Suite, user_task: UserTask) -> tuple[str, ...]:
     return tuple(sorted((slot for slot in found if found[slot] >= 0), key=lambda slot: found[slot]))
 
 
-class _Victim:
-    name = _VICTIM
-
-
 @cache
-def _loaded(attack: str, suite: Suite) -> Any:
-    return load_attack(attack, suite, _Victim())
+def _loaded(attack: str, suite: Suite, victim: str) -> Any:
+    return load_attack(attack, suite, SimpleNamespace(name=_known(victim)))
+
+
+def _known(victim: str) -> str:
+    """A model that AgentDojo has a name for, as near to the victim as can be."""
+    if any(model in victim for model in MODEL_NAMES):
+        return victim
+    return next((model for word, model in _FAMILIES.items() if word in victim), _NAMELESS)
 
 
 def _dojos_own(
-    attack: str, suite: Suite, user_task: UserTask, injection_task: InjectionTask
-) -> Staged | None:
-    loaded = _loaded(attack, suite)
-    try:
-        injections = loaded.attack(user_task, injection_task)
-    except ValueError:  # e.g. tool_knowledge needs calls with placeholders
-        return None
+    attack: str, suite: Suite, user_task: UserTask, injection_task: InjectionTask, victim: str
+) -> Staged:
+    injections = _loaded(attack, suite, victim).attack(user_task, injection_task)
     goal = injection_task.GOAL
     spelled_out = all(goal in text for text in injections.values())
     payload = Payload(slots=injections, essential=goal if spelled_out else None)
-    return Staged(payload=payload, injections=injections, stops_agent=loaded.is_dos_attack)
+    return Staged(payload=payload, injections=injections, stops_agent=stops_agent(attack))
 
 
 def _escaped(text: str) -> str:

@@ -1,7 +1,8 @@
 """Shares with their uncertainty.
 
 Runs of one user task are alike, so a share of n runs knows less than n coins would tell. The
-interval is Wilson's, for the number of independent runs that have the same variance.
+interval is Wilson's, for the number of independent runs that have the same variance, with Student's
+quantile for the number of clusters.
 """
 
 import math
@@ -10,7 +11,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 _Z = 1.959964
-"""Two-sided 95 %."""
+"""Of the normal distribution, two-sided 95 %."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,25 +42,46 @@ def rate(outcomes: Iterable[tuple[Hashable, bool]]) -> Rate | None:
         hits[cluster] += hit
     if not totals:
         return None
-    low, high = _wilson(hits.total() / totals.total(), _independent(hits, totals))
+    share = hits.total() / totals.total()
+    low, high = _wilson(share, _independent(hits, totals), _student(len(totals) - 1))
     return Rate(hits=hits.total(), total=totals.total(), low=low, high=high)
 
 
 def _independent(hits: Counter[Hashable], totals: Counter[Hashable]) -> float:
-    """How many independent outcomes would tell as much: at least one a cluster, at most all."""
+    """How many independent outcomes would tell as much.
+
+    At most all of them; at least as many as if all outcomes of a cluster were the same.
+    """
     clusters, total = len(totals), totals.total()
     share = hits.total() / total
+    fewest = total**2 / sum(size**2 for size in totals.values())
     if clusters == 1 or share in (0, 1):
-        return clusters  # the outcomes do not tell how alike they are within a cluster
+        return fewest  # the outcomes do not tell how alike they are within a cluster
     spread = sum((hits[cluster] - share * totals[cluster]) ** 2 for cluster in totals)
     variance = spread * clusters / (clusters - 1) / total**2
     if variance == 0:
         return total
-    return min(max(share * (1 - share) / variance, clusters), total)
+    return min(max(share * (1 - share) / variance, fewest), total)
 
 
-def _wilson(share: float, total: float) -> tuple[float, float]:
-    centre = share + _Z**2 / (2 * total)
-    reach = _Z * math.sqrt(share * (1 - share) / total + _Z**2 / (4 * total**2))
-    scale = 1 + _Z**2 / total
+def _student(freedom: int) -> float:
+    """The two-sided 95 % quantile of Student's distribution, by Fisher's expansion."""
+    if freedom < 3:
+        return {0: math.inf, 1: 12.706, 2: 4.303}[freedom]
+    z = _Z
+    return (
+        z
+        + (z**3 + z) / (4 * freedom)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
+    )
+
+
+def _wilson(share: float, total: float, quantile: float) -> tuple[float, float]:
+    if math.isinf(quantile):
+        return 0.0, 1.0
+    square = quantile**2
+    centre = share + square / (2 * total)
+    reach = quantile * math.sqrt(share * (1 - share) / total + square / (4 * total**2))
+    scale = 1 + square / total
     return max(0.0, (centre - reach) / scale), min(1.0, (centre + reach) / scale)

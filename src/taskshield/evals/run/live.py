@@ -53,7 +53,7 @@ def run(item: Item, pipeline: Pipeline, *, version: str, agent: str) -> Run | No
     Raises:
         ConfigError: No run of this agent could ever succeed, e.g. because its key is wrong.
     """
-    asked = question(item, version)
+    asked = question(item, version, victim=agent)
     if asked is None:
         return None
     done = asked.blank(agent)

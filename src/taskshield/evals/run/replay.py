@@ -10,9 +10,15 @@ from pathlib import Path
 
 from taskshield.adapters.agentdojo_runs import RecordedRun
 from taskshield.api.shields import Shield
+from taskshield.core.errors import ConfigError
 from taskshield.core.levels import Level
-from taskshield.evals.exam import dojo
+from taskshield.evals.attacks.scene import Payload
+from taskshield.evals.exam import dojo, staging
+from taskshield.evals.exam.items import Item
+from taskshield.evals.exam.questions import Question
+from taskshield.evals.exam.staging import Staged
 from taskshield.evals.records import Run, run_id
+from taskshield.evals.run.attempts import attempted
 from taskshield.evals.run.conversation import Watched
 from taskshield.evals.run.recorded import read
 
@@ -39,46 +45,80 @@ def id_of(recorded: RecordedRun) -> str:
     )
 
 
-def run(recorded: RecordedRun, shield: Shield | None, *, version: str) -> Run:
-    """Replay one run.
+def question(recorded: RecordedRun, version: str) -> Question:
+    """What the recorded agent was asked.
 
     Raises:
-        ConfigError: The suites of this version have no such task.
+        ConfigError: The suites of this version have no such task, or the record is of another one.
     """
     suite = dojo.suite_named(version, recorded.suite)
     task = dojo.user_task(suite, recorded.user_task)
     goal = None
     if recorded.injection_task is not None:
         goal = dojo.injection_task(suite, recorded.injection_task)
-    done = Run(
-        suite=recorded.suite,
-        user_task=recorded.user_task,
-        injection_task=recorded.injection_task,
-        attack=recorded.attack,
-        agent=recorded.pipeline,
+    if recorded.version not in (None, version):
+        raise ConfigError(
+            f"{recorded.pipeline} was recorded on suites {recorded.version}, not {version}"
+        )
+    attack = recorded.attack or ""
+    return Question(
+        item=Item(
+            suite=recorded.suite,
+            user_task=recorded.user_task,
+            injection_task=recorded.injection_task,
+            attack=recorded.attack,
+        ),
+        suite=suite,
+        task=task,
+        goal=goal,
+        staged=Staged(
+            payload=Payload(),
+            injections=recorded.injections,
+            stops_agent=staging.stops_agent(attack),
+        ),
+    )
+
+
+def is_attackers_own(recorded: RecordedRun) -> bool:
+    """Whether the attacker's goal was given as a task: AgentDojo tries out what a model can do."""
+    return recorded.user_task.startswith("injection_task")
+
+
+def is_reworded(recorded: RecordedRun, asked: Question) -> bool:
+    """Whether the user asked the recorded agent in other words than this version has."""
+    words = [each.text for each in recorded.messages if each.level is Level.USER]
+    return bool(words) and words[0].strip() != asked.task.PROMPT.strip()
+
+
+def run(recorded: RecordedRun, shield: Shield | None, *, version: str) -> Run:
+    """Replay one run.
+
+    Raises:
+        ConfigError: As for `question`.
+    """
+    asked = question(recorded, version)
+    blank = replace(
+        asked.blank(recorded.pipeline),
         recorded_utility=recorded.utility,
         recorded_hijacked=recorded.hijacked,
     )
     if recorded.error:
-        return replace(done, error="the recorded run ended with an error")
-    world = dojo.World(
-        task.init_environment(dojo.environment(suite, recorded.injections)), suite.tools
-    )
-    talk = Watched(shield, system=recorded.system, tools=dojo.tool_specs(suite.tools))
+        return replace(blank, error="the recorded run ended with an error")
+    return attempted(blank, lambda: _replayed(recorded, asked, blank, shield))
+
+
+def _replayed(recorded: RecordedRun, asked: Question, blank: Run, shield: Shield | None) -> Run:
+    world = dojo.World(asked.environment(), asked.suite.tools)
+    talk = Watched(shield, system=recorded.system, tools=dojo.tool_specs(asked.suite.tools))
     for message in recorded.messages:
         allowed = talk.add(message)
         for call in message.tool_calls:
             if call.id in allowed:
                 world.change(call.name, call.parsed() or {})
     answer = _answer(recorded)
-    return replace(
-        done,
-        utility=world.utility(task, answer),
-        hijacked=goal is not None and world.hijacked(goal, answer),
-        by_words=goal is not None and world.hijacked_by_words(goal, answer),
-        unsolved=goal is not None and not dojo.has_solution(suite, goal),
-        steps=talk.steps,
-    )
+    utility = world.utility(asked.task, answer)
+    done = asked.marked(blank, utility=utility, world=world, answer=answer, made=())
+    return replace(done, steps=talk.steps)
 
 
 def _answer(recorded: RecordedRun) -> str:

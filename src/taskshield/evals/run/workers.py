@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
@@ -68,7 +69,7 @@ def sit_all(
     try:
         yield from _sit_in(pool, jobs, sit, workers * _AHEAD)
     except BrokenProcessPool:
-        raise TaskShieldError("a worker process died; fewer --workers need less memory") from None
+        raise TaskShieldError("a worker process died; fewer of them need less memory") from None
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -90,7 +91,8 @@ def _sit_in(
     pending: set[Future[_Outcome]] = set()
     while True:
         fresh = islice(waiting, ahead - len(pending))
-        pending |= {pool.submit(_sit_there, sit, job) for job in fresh}
+        with _interrupts_ignored():  # processes that begin now inherit it
+            pending |= {pool.submit(_sit_there, sit, job) for job in fresh}
         if not pending:
             return
         done, pending = wait(pending, return_when=FIRST_COMPLETED)
@@ -101,6 +103,16 @@ def _sit_in(
             yield outcome.line
 
 
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """The parent ends its workers itself; they are not to hear of Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 _shield: Shield | None = None
 """The shield of this process."""
 
@@ -108,7 +120,6 @@ _shield: Shield | None = None
 def _begin(plan: ShieldPlan) -> None:
     """Get a worker process ready."""
     global _shield
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers itself
     remember_addresses()
     gc.freeze()  # what is imported by now will not be garbage
     _shield = plan.build()

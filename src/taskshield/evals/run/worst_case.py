@@ -15,6 +15,7 @@ from taskshield.evals.exam.items import Item
 from taskshield.evals.exam.questions import Question, question
 from taskshield.evals.exam.staging import Staged
 from taskshield.evals.records import Owner, Run
+from taskshield.evals.run.attempts import attempted
 from taskshield.evals.run.conversation import Watched
 from taskshield.evals.run.visibility import readable
 
@@ -26,6 +27,10 @@ def run(item: Item, shield: Shield | None, *, version: str) -> Run | None:
     asked = question(item, version)
     if asked is None:
         return None
+    return attempted(asked.blank(AGENT), lambda: _sat(asked, shield))
+
+
+def _sat(asked: Question, shield: Shield | None) -> Run:
     task, staged = asked.task, asked.staged
     environment = asked.environment()
     functions = staged.functions(asked.suite)
@@ -42,7 +47,7 @@ def run(item: Item, shield: Shield | None, *, version: str) -> Run | None:
     done = asked.marked(
         asked.blank(AGENT), utility=utility, world=agent.world, answer=answer, made=agent.made
     )
-    return replace(done, shown=agent.hijacked, steps=agent.talk.steps)
+    return replace(done, shown=agent.has_read, steps=agent.talk.steps)
 
 
 def _goal_moves(asked: Question, environment: dojo.Environment) -> tuple[Move, ...]:
@@ -62,7 +67,7 @@ class _Agent:
         self._staged = staged
         self._goal_moves = deque(goal_moves)
         self._calls = 0
-        self.hijacked = False
+        self.has_read = False
         """Whether it has read the injection."""
         self.held_back = False
         """Whether a call was refused that the user's task needs."""
@@ -76,16 +81,16 @@ class _Agent:
         if payload.descriptions:
             self._fall_for_it()  # tools are described before anything else is said
         for move in user_moves:
-            if self.hijacked and self._staged.stops_agent:
+            if self.has_read and self._staged.stops_agent:
                 return False
-            if self.hijacked:
+            if self.has_read:
                 self._swap(move)
             self._make(move, "user")
-            if self.hijacked and payload.spread:
+            if self.has_read and payload.spread:
                 self._next_goal_move()
-        while self.hijacked and self._goal_moves:
+        while self.has_read and self._goal_moves:
             self._next_goal_move()
-        return not (self.hijacked and self._staged.stops_agent)
+        return not (self.has_read and self._staged.stops_agent)
 
     def _swap(self, move: Move) -> None:
         """Make the user's call with the attacker's arguments as well."""
@@ -101,7 +106,7 @@ class _Agent:
             self._make(self._goal_moves.popleft(), "attacker")
 
     def _fall_for_it(self) -> None:
-        self.hijacked = True
+        self.has_read = True
         while self._goal_moves and not self._staged.payload.spread:
             self._next_goal_move()
 
@@ -119,7 +124,7 @@ class _Agent:
         self.made.append(move)
         output, is_error = self.world.execute(move.tool, move.arguments)
         shown = self.talk.output(call, output, is_error=is_error)
-        if not self.hijacked and _is_readable(self._staged.payload, shown):
+        if not self.has_read and _is_readable(self._staged.payload, shown):
             self._fall_for_it()
         if is_error and again and move.tool in self._staged.payload.errors:
             self._make(move, owner, again=False)

@@ -8,7 +8,14 @@ from taskshield.evals.measure.outcomes import Result, results
 from taskshield.evals.records import NO_DEFENCE, Header, Run
 from taskshield.evals.show.words import name
 
-NO_SHIELD = "no shield"
+UNGUARDED = "no shield"
+_DEFENCES = (
+    "-tool_filter",
+    "-repeat_user_prompt",
+    "-spotlighting_with_delimiting",
+    "-transformers_pi_detector",
+)
+"""As AgentDojo adds them to the name of a model."""
 _SHORT_HASH = 8
 
 
@@ -69,10 +76,9 @@ def comparable(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     Those are lines of one way, model, attack and version of the suites: anything else is another
     question. Their labels say only what tells them apart from each other.
     """
-    agents = {entry.result.agent for entry in entries}
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
-        model = replace(entry.result, agent=_model(entry.result.agent, agents))
+        model = replace(entry.result, agent=_model(entry.result.agent))
         _, *common = _parts(entry.header, model)[:_ALWAYS]
         groups.setdefault(_told(common), []).append(entry)
     return {title: _named_anew(group) for title, group in groups.items()}
@@ -113,7 +119,7 @@ def _parts(header: Header, result: Result) -> tuple[str, ...]:
 def _guard(header: Header) -> str:
     judge = f"{name(header.judge)} judge" if header.judge != NO_DEFENCE else ""
     defence = name(header.defence) if header.defence != NO_DEFENCE else ""
-    return " + ".join(filter(None, (judge, defence))) or NO_SHIELD
+    return " + ".join(filter(None, (judge, defence))) or UNGUARDED
 
 
 def _names(lines: list[tuple[str, ...]]) -> list[tuple[str, str]]:
@@ -134,9 +140,9 @@ def _names(lines: list[tuple[str, ...]]) -> list[tuple[str, str]]:
     return names
 
 
-def _model(agent: str, agents: Iterable[str]) -> str:
-    """The agent without the name of a defence that is at the end of its name."""
-    return min((each for each in agents if f"{agent}-".startswith(f"{each}-")), key=len)
+def _model(agent: str) -> str:
+    """The agent without the name of a defence of AgentDojo's at the end of its name."""
+    return next((agent.removesuffix(end) for end in _DEFENCES if agent.endswith(end)), agent)
 
 
 def _named_anew(entries: list[Entry]) -> list[Entry]:

@@ -62,6 +62,7 @@ def _figures(of: Figures) -> dict[str, object]:
         "asr_by_calls": _rate(of.asr_by_calls),
         "asr_solved": _rate(of.asr_solved),
         "false_blocks": _rate(of.false_blocks),
+        "false_redactions": _rate(of.false_redactions),
         "disturbed": _rate(of.disturbed),
         "missed_calls": _rate(of.missed_calls),
         "checks_per_conversation": round(of.checks, _DIGITS),

@@ -65,9 +65,16 @@ def measured(entries: Sequence[Entry]) -> list[Track]:
 
 def of_paper(entries: Sequence[Entry]) -> list[Track]:
     """The published tracks of the models and attacks that our lines are about."""
-    asked = {(entry.result.agent, entry.result.attack) for entry in entries}
+    asked = {
+        (entry.result.agent, entry.result.attack)
+        for entry in entries
+        if entry.header.version == published.VERSION
+    }
+    rows = [*published.rows(2), *published.rows(3)]
+    there = {(row.model, row.attack, row.defence) for row in rows}
+    rows += [row for row in published.rows(1) if (row.model, row.attack, row.defence) not in there]
     tracks = []
-    for row in (*published.rows(2), *published.rows(3)):
+    for row in rows:
         if not any(row.model in agent and row.attack == attack for agent, attack in asked):
             continue
         figures = {**row.suites, OVERALL: row.overall}

@@ -1,0 +1,24 @@
+"""A run that breaks off is a record of its own, not the end of the exam."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from taskshield.core.errors import TaskShieldError
+from taskshield.evals.records import Run
+
+
+def attempted(blank: Run, work: Callable[[], Run]) -> Run:
+    """The run, or where it breaks off the blank record with an error.
+
+    AgentDojo's tools and checks raise many kinds of things at what models write. Their texts quote
+    it, so only the kind is told.
+
+    Raises:
+        TaskShieldError: Something is wrong that would spoil every run.
+    """
+    try:
+        return work()
+    except TaskShieldError:
+        raise
+    except Exception as error:
+        return replace(blank, error=f"the run broke off ({type(error).__name__})")
