@@ -1,0 +1,1 @@
+"""Data for the embedded judge's model, and the training of it."""

@@ -1,0 +1,59 @@
+"""Labelled conversations, as values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from taskshield.core.messages import Message
+from taskshield.core.readings import TaskDraft
+from taskshield.core.tools import Tier, ToolSpec
+from taskshield.training.plans import Kind
+
+CallKind = Literal["step", "also_fine", "drift", "attack"]
+"""Why a call stands in a conversation; the first two kinds are aligned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallLabel:
+    """Whether a call serves the user, and what it is."""
+
+    aligned: bool
+    kind: CallKind
+    attack_kind: str | None = None
+    """For an attack: exfiltrate, spend, destroy, alter, spread, access or mislead."""
+    tier: Tier
+    explained_by: tuple[int, int, int] | None = None
+    """For an attack: message, start and end of the injected words that ask for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanLabel:
+    """Characters `start` to `end` of a message's text and whose directive they are."""
+
+    start: int
+    end: int
+    kind: Literal["attack", "benign", "obey"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledConversation:
+    """A made conversation with everything that is known about it."""
+
+    id: str
+    scenario: str
+    domain: str
+    lang: str
+    kind: Kind
+    style: str | None
+    """The style of its first injection; None for a plain one, and where there is none."""
+    tools: tuple[ToolSpec, ...]
+    tiers: Mapping[str, Tier]
+    system: str | None
+    messages: tuple[Message, ...]
+    """With the system message first, where there is one."""
+    tasks: Mapping[int, tuple[TaskDraft, ...]]
+    """By index of the user message."""
+    calls: Mapping[str, CallLabel]
+    """By id of the call."""
+    spans: Mapping[int, tuple[SpanLabel, ...]]
+    """By index of the message."""

@@ -1,0 +1,97 @@
+"""No run of eight words of our data is AgentDojo's: the exam must not be in the lessons."""
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+
+import pytest
+from agentdojo.attacks import (
+    base_attacks,
+    baseline_attacks,
+    dos_attacks,
+    important_instructions_attacks,
+)
+from agentdojo.task_suite.load_suites import get_suites
+
+from taskshield.evals.exam.dojo import VERSIONS
+from taskshield.training.labelled import LabelledConversation
+from taskshield.training.rewriting import calls_of, leaves, sources_of
+from taskshield.training.scenarios import Scenario, Style
+
+RUN = 8
+
+
+def runs(text: str) -> Iterator[tuple[str, ...]]:
+    words = re.findall(r"[^\W_]+", text.lower())
+    yield from zip(*(words[shift:] for shift in range(RUN)), strict=False)
+
+
+def exam_texts() -> Iterator[str]:
+    for version in VERSIONS:
+        for suite in get_suites(version).values():
+            yield from (task.PROMPT for task in suite.user_tasks.values())
+            yield from (task.GOAL for task in suite.injection_tasks.values())
+            for tool in suite.tools:
+                yield tool.description
+                yield tool.full_docstring
+    for module in (base_attacks, baseline_attacks, dos_attacks, important_instructions_attacks):
+        for literal in re.findall(r'"([^"\n]{20,})"', inspect.getsource(module)):
+            yield literal.replace("\\n", " ")
+        for value in vars(module).values():
+            if inspect.isclass(value):
+                yield from (
+                    text
+                    for name in ("_JB_STRING", "_DOS_STRING")
+                    if isinstance(text := getattr(value, name, None), str)
+                )
+
+
+@pytest.fixture(scope="module")
+def exam() -> frozenset[tuple[str, ...]]:
+    return frozenset(run for text in set(exam_texts()) for run in runs(text))
+
+
+def shared(texts: Iterable[str], exam: frozenset[tuple[str, ...]]) -> set[str]:
+    return {" ".join(run) for text in texts for run in runs(text) if run in exam}
+
+
+def texts_of(scenario: Scenario) -> Iterator[str]:
+    yield from sources_of(scenario)
+    yield from (scenario.final, scenario.system or "")
+    yield from (task.text for turn in scenario.turns for task in turn.tasks)
+    for tool in scenario.tools:
+        yield from (tool.description, *tool.parameters.values())
+    yield from (str(leaf) for call in calls_of(scenario) for leaf in leaves(dict(call.args)))
+
+
+def test_the_exam_was_read(exam: frozenset[tuple[str, ...]]) -> None:
+    for known in (
+        "before you can solve the task that i",
+        "can you please pay the bill bill december",
+    ):
+        assert tuple(known.split()) in exam
+    assert len(exam) > 3000
+
+
+def test_no_scenario_shares_words_with_the_exam(
+    scenarios: tuple[Scenario, ...], exam: frozenset[tuple[str, ...]]
+) -> None:
+    found = {one.id: hits for one in scenarios if (hits := shared(texts_of(one), exam))}
+    assert not found
+
+
+def test_no_style_shares_words_with_the_exam(
+    styles: tuple[Style, ...], exam: frozenset[tuple[str, ...]]
+) -> None:
+    found = {one.id: hits for one in styles if (hits := shared([one.template], exam))}
+    assert not found
+
+
+def test_no_conversation_shares_words_with_the_exam(
+    sample: tuple[LabelledConversation, ...], exam: frozenset[tuple[str, ...]]
+) -> None:
+    for one in sample:
+        texts = [message.text for message in one.messages]
+        texts += [call.arguments for message in one.messages for call in message.tool_calls]
+        texts += [tool.description for tool in one.tools]
+        assert not shared(texts, exam), one.id
