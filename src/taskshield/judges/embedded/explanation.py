@@ -1,0 +1,73 @@
+"""How much of a call one text explains: the values of its arguments and the words of its name."""
+
+import re
+from dataclasses import dataclass
+
+from taskshield.core.messages import ToolCall
+from taskshield.judges.embedded.stream import ENOUGH, Place, Stream
+from taskshield.judges.embedded.tokens import Tokens, tokenize
+from taskshield.judges.embedded.values import argument_values
+
+_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+_ENDINGS = ("ing", "ed", "es", "s", "e")
+_HERE = Place(message=0, start=0, end=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """What of a call occurs in a text."""
+
+    values: int
+    """Values that carry evidence."""
+    values_found: int
+    words: int
+    """Words of the tool's name."""
+    words_found: int
+
+    @property
+    def value_share(self) -> float:
+        """Share of the values; 0 where no value carries evidence."""
+        return self.values_found / self.values if self.values else 0.0
+
+    @property
+    def word_share(self) -> float:
+        """Share of the name's words."""
+        return self.words_found / self.words if self.words else 0.0
+
+    @property
+    def share(self) -> float:
+        """Share of both together."""
+        total = self.values + self.words
+        return (self.values_found + self.words_found) / total if total else 0.0
+
+
+def explained_share(call: ToolCall, segment_text: str) -> Explained:
+    """Which share of a call's values and of its name occurs in this one text."""
+    tokens = tokenize(segment_text)
+    stream = Stream()
+    stream.add(tokens, _HERE)
+    values = [value for value in argument_values(call) if not value.trivial]
+    stems = _stems(tokens)
+    words = [_stem(word.casefold()) for word in _NAME_WORD.findall(call.name) if len(word) > 2]
+    return Explained(
+        values=len(values),
+        values_found=sum(stream.hit(value).share >= ENOUGH for value in values),
+        words=len(words),
+        words_found=sum(word in stems for word in words),
+    )
+
+
+def _stems(tokens: Tokens) -> set[str]:
+    found = {_stem(word) for word in tokens.words}
+    for index, glued in enumerate(tokens.glued[:-1]):
+        if glued:  # "e-mail" is "email"
+            found.add(_stem(tokens.words[index] + tokens.words[index + 1]))
+    return found
+
+
+def _stem(word: str) -> str:
+    """A word without its English endings, so that "meetings" meets "meet"."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return _stem(word[: -len(ending)]) if len(word) <= 40 else word
+    return word

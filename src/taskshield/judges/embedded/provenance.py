@@ -1,0 +1,86 @@
+"""Where a call's values come from: the user's words, data, a directive in data, or nowhere.
+
+`Sources` grows with the conversation; looking a value up costs time by the length of the value.
+What the answer means for a call is not decided here.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from taskshield.judges.embedded.segments import Segment
+from taskshield.judges.embedded.stream import ENOUGH, Hit, Place, Stream
+from taskshield.judges.embedded.tokens import tokenize
+from taskshield.judges.embedded.values import ArgumentValue
+
+SourceKind: TypeAlias = Literal["user", "data", "directive", "assistant"]
+ProvenanceKind: TypeAlias = Literal["user", "data", "directive", "assistant", "new"]
+"""user: in the user's words. data: in tool output. directive: only in tool output that tries to
+direct the agent. assistant: only in what the agent wrote. new: nowhere."""
+
+_KINDS: tuple[SourceKind, ...] = ("user", "data", "directive", "assistant")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where one value comes from."""
+
+    kind: ProvenanceKind
+    places: tuple[Place, ...] = ()
+    """Places of this kind, at most a few, the best first."""
+    share: float = 0.0
+    """How much of the value is found there: 1 for the whole of it."""
+    also_directive: bool = False
+    """Whether a directive in tool output has it too, where `kind` is "user" or "data"."""
+
+
+class Sources:
+    """All text of a conversation so far, by who wrote it. It only grows."""
+
+    def __init__(self) -> None:
+        self._streams: dict[SourceKind, Stream] = {kind: Stream() for kind in _KINDS}
+
+    def add_user(self, message: int, text: str) -> None:
+        """A user message."""
+        self._add("user", message, Segment(0, len(text), text))
+
+    def add_assistant(self, message: int, text: str) -> None:
+        """What the agent said."""
+        self._add("assistant", message, Segment(0, len(text), text))
+
+    def add_output(
+        self, message: int, segments: Iterable[Segment], directives: Collection[int] = ()
+    ) -> None:
+        """Tool output: its segments, and the numbers of those that try to direct the agent."""
+        chosen = frozenset(directives)
+        before: SourceKind | None = None
+        for index, segment in enumerate(segments):
+            kind: SourceKind = "directive" if index in chosen else "data"
+            self._add(kind, message, segment, runs_on=kind == before)
+            before = kind
+
+    def hit(self, kind: SourceKind, value: ArgumentValue) -> Hit:
+        """How much of a value the text of one kind has."""
+        return self._streams[kind].hit(value)
+
+    def _add(
+        self, kind: SourceKind, message: int, segment: Segment, *, runs_on: bool = False
+    ) -> None:
+        place = Place(message=message, start=segment.start, end=segment.end)
+        self._streams[kind].add(tokenize(segment.text), place, runs_on=runs_on)
+
+
+def provenance(value: ArgumentValue, sources: Sources) -> Provenance:
+    """Where a value comes from; whole finds count before partial ones, the user before all."""
+    hits = {kind: sources.hit(kind, value) for kind in _KINDS}
+    in_directive = hits["directive"].share >= ENOUGH
+    for least in (1.0, ENOUGH):
+        for kind in _KINDS:
+            if hits[kind].share >= least:
+                return Provenance(
+                    kind=kind,
+                    places=hits[kind].places,
+                    share=hits[kind].share,
+                    also_directive=in_directive and kind in ("user", "data"),
+                )
+    return Provenance(kind="new", share=max(hit.share for hit in hits.values()))

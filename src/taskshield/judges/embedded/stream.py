@@ -1,0 +1,126 @@
+"""Text of one kind, indexed by word: is a value in it, and where?
+
+Looking a value up costs time by the length of the value, not of the text.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from taskshield.judges.embedded.forms import Part, Words, parts
+from taskshield.judges.embedded.tokens import Tokens
+from taskshield.judges.embedded.values import ArgumentValue
+
+ENOUGH = 0.5
+"""Share of a value that must be found for it to come from there."""
+_GRAM = 4
+_PLACES = 8
+"""Places reported for a value."""
+_TRIES = 4096
+"""Occurrences of a common word that are looked at; bounds the work on flooded output."""
+_GRAM_TRIES = 512
+_GRAMS = 200
+"""Four-word stretches of a long text that are looked up, evenly spread over it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A stretch of a message in which a value stands."""
+
+    message: int
+    """Number of the message in its session."""
+    start: int
+    end: int
+    """Characters of the message's text: those of the whole segment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What one stream of text has of a value."""
+
+    share: float = 0.0
+    places: tuple[Place, ...] = ()
+
+
+@dataclass(slots=True)
+class Stream:
+    """Text of one kind, indexed by word."""
+
+    _words: list[str] = field(default_factory=list)
+    _glued: bytearray = field(default_factory=bytearray)
+    _places: list[Place | None] = field(default_factory=list)
+    _at: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, tokens: Tokens, place: Place, *, runs_on: bool = False) -> None:
+        """More text, which may run on from what was added before."""
+        if not runs_on:
+            self._append(("",), (False,), None)
+        for position, word in enumerate(tokens.words, len(self._words)):
+            self._at.setdefault(word, []).append(position)
+        self._append(tokens.words, tokens.glued, place)
+
+    def hit(self, value: ArgumentValue) -> Hit:
+        """How much of a value is here, and where."""
+        wanted = parts(value)
+        found = [self._part(part, value.kind == "number") for part in wanted]
+        share = sum(1 for places in found if places) / len(found)
+        if not share and value.kind in ("text", "name", "path"):
+            return self._grams(wanted[0].ways[0] if wanted[0].ways else ())
+        merged = dict.fromkeys(place for places in found for place in places)
+        return Hit(share, tuple(merged)[:_PLACES])
+
+    def _append(self, words: Words, glued: tuple[bool, ...], place: Place | None) -> None:
+        self._words.extend(words)
+        self._glued.extend(glued)
+        self._places.extend([place] * len(words))
+
+    def _part(self, part: Part, number: bool) -> list[Place]:
+        for words in part.ways:
+            places = self._phrase(words, part.whole, number)
+            if places:
+                return places
+        return []
+
+    def _phrase(self, words: Words, whole: bool, number: bool, tries: int = _TRIES) -> list[Place]:
+        rarest, occurrences = 0, self._at.get(words[0], ())
+        for index, word in enumerate(words):
+            here = self._at.get(word, ())
+            if len(here) < len(occurrences):
+                rarest, occurrences = index, here
+            if not here:
+                return []
+        found: dict[Place, None] = {}
+        for at in occurrences[:tries]:
+            start = at - rarest
+            end = start + len(words)
+            if tuple(self._words[start:end]) != words:
+                continue
+            if whole and not self._stands_alone(start, end, number):
+                continue
+            place = self._places[start]
+            assert place is not None
+            found[place] = None
+            if len(found) == _PLACES:
+                break
+        return list(found)
+
+    def _stands_alone(self, start: int, end: int, number: bool) -> bool:
+        """Whether these words are not the middle of a longer address, link or number."""
+        before = self._words[start - 1] if self._glued[start - 1] else ""
+        after = self._words[end] if self._glued[end - 1] else ""
+        if number:  # "120/month" has the number 120, "120-5" has not
+            return not before[-1:].isdigit() and not after[:1].isdigit()
+        return not before and not after
+
+    def _grams(self, words: Words) -> Hit:
+        if len(words) <= _GRAM:
+            return Hit()
+        counts: Counter[Place] = Counter()
+        hits = 0
+        last = len(words) - _GRAM
+        starts = range(0, last + 1, last // _GRAMS + 1)
+        for at in starts:
+            places = self._phrase(words[at : at + _GRAM], False, False, _GRAM_TRIES)
+            hits += bool(places)
+            counts.update(places)
+        best = tuple(place for place, _ in counts.most_common(_PLACES))
+        return Hit(hits / len(starts), best)
