@@ -82,7 +82,7 @@ def run(given: argparse.Namespace) -> int:
             sit=partial(live.sit, version=options.version, agent=agent),
             name=file_name("live", options.version, agent.model, some(chosen.attacks)),
             defence=agent.defence,
-            told=str(agent.base_url),
+            told=agent.base_url or "",
             retried=True,
         ),
     )
