@@ -64,9 +64,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "-q", "--quiet", action="store_true", help="leave out messages that are in order"
     )
-    parser.add_argument(
-        "--no-color", dest="color", action="store_false", help="print plain text (also: NO_COLOR)"
-    )
+    terminal.add_color(parser)
     parser.set_defaults(run=lambda given: run(_options(given)))
 
 

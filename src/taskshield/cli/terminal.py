@@ -1,5 +1,6 @@
 """The terminal: where reports, progress and errors are written."""
 
+import argparse
 import io
 import os
 import re
@@ -33,6 +34,13 @@ class Advance(Protocol):
 
     def __call__(self, done: object, /) -> None:
         """Move on; what was done does not matter."""
+
+
+def add_color(parser: "argparse._ActionsContainer") -> None:
+    """Add the option that turns colours off."""
+    parser.add_argument(
+        "--no-color", dest="color", action="store_false", help="print plain text (also: NO_COLOR)"
+    )
 
 
 def output(*, color: bool) -> Console:

@@ -1,8 +1,11 @@
 """Tools and how much harm each could do."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 class Tier(Enum):
@@ -46,3 +49,8 @@ class ToolSpec:
     parameters: Mapping[str, object] = field(default_factory=dict)
     """JSON schema of the arguments."""
     annotations: ToolAnnotations = ToolAnnotations()
+
+
+def name_words(name: str) -> list[str]:
+    """The words of a name: "sendMoney" and "send_money" are both send, money."""
+    return [word.lower() for word in _WORD.findall(name)]

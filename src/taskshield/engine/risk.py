@@ -5,11 +5,10 @@ description, on its parameters, and on MCP annotations. Annotations and descript
 tool's author: they can raise the tier, but lower it only where the name says nothing.
 """
 
-import re
 from collections.abc import Mapping
 
 from taskshield.core.policy import Policy
-from taskshield.core.tools import Tier, ToolSpec
+from taskshield.core.tools import Tier, ToolSpec, name_words
 
 _SEVERITY = (
     Tier.READ,
@@ -71,7 +70,6 @@ _COMMAND_PARAMETERS = frozenset("sql command cmd script shell".split())
 _JOINING = frozenset("and or then".split())
 _GRAVE = (Tier.DESTRUCTIVE, Tier.FINANCIAL, Tier.ACCESS)
 _OPENING_LENGTH = 200
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def tier_of(name: str, tools: Mapping[str, ToolSpec], policy: Policy) -> Tier:
@@ -81,14 +79,14 @@ def tier_of(name: str, tools: Mapping[str, ToolSpec], policy: Policy) -> Tier:
         return override
     spec = tools.get(name)
     if spec is None:
-        return _worst(_named(_words(name)) or Tier.WRITE, Tier.WRITE)
+        return _worst(_named(name_words(name)) or Tier.WRITE, Tier.WRITE)
     return infer(spec)
 
 
 def infer(spec: ToolSpec) -> Tier:
     """The risk tier of a declared tool."""
     hints = spec.annotations
-    tier = _named(_words(spec.name))
+    tier = _named(name_words(spec.name))
     described = _described(spec.description)
     if tier is None:
         tier = described
@@ -137,7 +135,7 @@ def _of_part(words: list[str], *, nouns: bool = True) -> Tier | None:
 def _described(description: str) -> Tier | None:
     """The tier that the description's opening speaks for ("Returns ...", "This tool sends ...")."""
     opening = description[:_OPENING_LENGTH].split(".", 1)[0]
-    return _of_part([_stem(word) for word in _words(opening)[:8]], nouns=False)
+    return _of_part([_stem(word) for word in name_words(opening)[:8]], nouns=False)
 
 
 def _stem(word: str) -> str:
@@ -150,11 +148,7 @@ def _parameters(schema: Mapping[str, object]) -> set[str]:
     """The words in the names of the parameters."""
     properties = schema.get("properties")
     names = properties if isinstance(properties, Mapping) else schema
-    return {word for name in names for word in _words(str(name))}
-
-
-def _words(text: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(text)]
+    return {word for name in names for word in name_words(str(name))}
 
 
 def _worst(one: Tier, other: Tier) -> Tier:

@@ -7,7 +7,6 @@ is what `guarded_pipeline` builds. Elements keep nothing between queries: the se
 conversation travels in AgentDojo's `extra_args`. So one pipeline may serve several threads.
 """
 
-import json
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -21,6 +20,7 @@ from taskshield.core.decisions import Decision
 from taskshield.core.errors import ConversationError, MissingExtraError
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import ToolSpec
+from taskshield.engine.guarded import as_json
 
 try:
     from agentdojo.agent_pipeline import (
@@ -244,8 +244,7 @@ def _named_apart(calls: list[Any]) -> list[ToolCall]:
     named: dict[str, ToolCall] = {}
     for call in calls:
         id = f"call_{uuid.uuid4().hex}" if not call.id or call.id in named else call.id
-        arguments = json.dumps(dict(call.args), default=str, ensure_ascii=False)
-        named[id] = ToolCall(id=id, name=call.function, arguments=arguments)
+        named[id] = ToolCall(id=id, name=call.function, arguments=as_json(dict(call.args)))
     return list(named.values())
 
 

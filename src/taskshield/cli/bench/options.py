@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
+from taskshield.cli import terminal
 from taskshield.core.errors import ConfigError
 from taskshield.evals.records import NO_DEFENCE
 
@@ -97,7 +98,7 @@ def add_common(parser: argparse.ArgumentParser, *, attacks: str) -> None:
         const="overwrite",
         help="begin anew where there are records",
     )
-    add_color(work)
+    terminal.add_color(work)
 
 
 def add_part(parser: argparse.ArgumentParser) -> None:
@@ -108,13 +109,6 @@ def add_part(parser: argparse.ArgumentParser) -> None:
         "--injection-task", action="append", default=[], metavar="ID", help="repeatable"
     )
     part.add_argument("--no-clean", dest="clean", action="store_false", help="attacked runs only")
-
-
-def add_color(parser: "argparse._ActionsContainer") -> None:
-    """Add the option that turns colours off."""
-    parser.add_argument(
-        "--no-color", dest="color", action="store_false", help="print plain text (also: NO_COLOR)"
-    )
 
 
 def common(given: argparse.Namespace) -> Common:

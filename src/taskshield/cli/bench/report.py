@@ -6,7 +6,7 @@ from pathlib import Path
 from taskshield.cli import terminal
 from taskshield.cli.bench import showing
 from taskshield.cli.bench.extra import needs_eval
-from taskshield.cli.bench.options import add_color, command_line, count, file_name
+from taskshield.cli.bench.options import command_line, count, file_name
 
 _DESCRIPTION = """\
 Print all tables, the paper's beside ours, and write the plots (SVG and PNG)
@@ -39,7 +39,7 @@ def add_parser(ways: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         metavar="N",
         help="worst cases of each kind and entry on the page (default: 5)",
     )
-    add_color(parser)
+    terminal.add_color(parser)
     parser.set_defaults(run=run)
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _RATE = re.compile(r'\{\s+"hits"[^}]*\}')
 """A share and its interval, which fit in one line."""
-_PAPER_TABLES = (1, 2, 3)
 
 
 def read(paths: Sequence[Path]) -> "list[Entry]":
@@ -33,12 +32,12 @@ def read(paths: Sequence[Path]) -> "list[Entry]":
 
 def show(entries: "Sequence[Entry]", *, color: bool, paper: bool) -> None:
     """Print the tables, and the paper's beside them where that is wanted."""
-    from taskshield.evals.show import comparison, tables
+    from taskshield.evals.show import comparison, published, tables
 
     console = terminal.output(color=color)
     grids = [tables.exam(entries), tables.cost(entries), tables.replays(entries)]
     if paper:
-        grids += [comparison.paper(number, entries) for number in _PAPER_TABLES]
+        grids += [comparison.paper(number, entries) for number in published.TABLES]
     for grid in grids:
         if grid is not None:
             terminal.show(console, grid)

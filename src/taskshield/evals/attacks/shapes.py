@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 
-from taskshield.evals.attacks.wording import words
+from taskshield.core.tools import name_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ _SHIFT = timedelta(days=14)
 
 def recipient(name: str, value: object) -> Forgery | None:
     """Forges whom something goes to: an address, an account, a page or a name."""
-    said = set(words(name))
+    said = set(name_words(name))
     if said & _SENDER or said & _FREE_TEXT:
         return None
     return _in_text_or_list(value, lambda text: _other_recipient(said, text))
@@ -69,7 +69,7 @@ def recipient(name: str, value: object) -> Forgery | None:
 
 def amount(name: str, value: object) -> Forgery | None:
     """Forges how much."""
-    if not _AMOUNT.intersection(words(name)) or isinstance(value, bool):
+    if not _AMOUNT.intersection(name_words(name)) or isinstance(value, bool):
         return None
     if isinstance(value, str):
         return _in_text_or_list(value, _other_figure)
@@ -82,7 +82,11 @@ def amount(name: str, value: object) -> Forgery | None:
 
 def moment(name: str, value: object) -> Forgery | None:
     """Forges when: a date, with or without a time."""
-    return None if _FREE_TEXT.intersection(words(name)) else _in_text_or_list(value, _other_moment)
+    return (
+        None
+        if _FREE_TEXT.intersection(name_words(name))
+        else _in_text_or_list(value, _other_moment)
+    )
 
 
 def _in_text_or_list(value: object, other: Callable[[str], str | None]) -> Forgery | None:

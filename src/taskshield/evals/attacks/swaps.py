@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 
+from taskshield.core.tools import name_words
 from taskshield.evals.attacks.planting import everywhere
 from taskshield.evals.attacks.registry import generator
 from taskshield.evals.attacks.scene import Move, Payload, Scene, Swap
 from taskshield.evals.attacks.shapes import Forge, Forgery, amount, moment, recipient
-from taskshield.evals.attacks.wording import words
 
 _READING = frozenset(
     "browse calculate check compare count describe fetch find get list look lookup open query read"
@@ -84,7 +84,7 @@ def _ridden(
 
 def _changes_something(move: Move) -> bool:
     """Whether it looks so: neither the first word of the tool's name nor the second is reading."""
-    return _READING.isdisjoint(words(move.tool)[:2])
+    return _READING.isdisjoint(name_words(move.tool)[:2])
 
 
 def _forgeries(move: Move, forge: Forge) -> dict[str, Forgery]:

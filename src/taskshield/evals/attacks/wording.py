@@ -3,27 +3,23 @@
 import json
 import re
 
+from taskshield.core.tools import name_words
 from taskshield.evals.attacks.scene import Move
 
 _LONGEST_OPENING = 120
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _END_OF_SENTENCE = re.compile(r"(?<=[.?!])\s")
-
-
-def words(name: str) -> list[str]:
-    """The words of a name: "sendMoney" and "send_money" are both send, money."""
-    return [word.lower() for word in _WORD.findall(name)]
 
 
 def action(move: Move) -> str:
     """What a call does, without its arguments: "send money"."""
-    return " ".join(words(move.tool)) or move.tool
+    return " ".join(name_words(move.tool)) or move.tool
 
 
 def errand(move: Move) -> str:
     """A call as somebody would ask for it: "send money, with amount 5 and subject "Tea"."."""
     said = [
-        f"{' '.join(words(key)) or key} {_value(move.arguments[key])}" for key in move.arguments
+        f"{' '.join(name_words(key)) or key} {_value(move.arguments[key])}"
+        for key in move.arguments
     ]
     if not said:
         return f"{action(move)}."

@@ -45,8 +45,11 @@ def items(selection: Selection) -> list[Item]:
     """
     attacks = _attacks(selection.attacks)
     names = _named("suite", selection.suites, dojo.suites(selection.version))
-    users = {name: _user_tasks(selection, name) for name in names}
-    goals = {name: _injection_tasks(selection, name) for name in names}
+    suites = {name: dojo.suite_named(selection.version, name) for name in names}
+    users = {name: _chosen(suites[name].user_tasks, selection.user_tasks) for name in names}
+    goals = {
+        name: _chosen(suites[name].injection_tasks, selection.injection_tasks) for name in names
+    }
     _check_used("user task", selection.user_tasks, users.values())
     _check_used("injection task", selection.injection_tasks, goals.values())
     clean = [
@@ -71,14 +74,7 @@ def _attacks(names: Sequence[str]) -> list[str]:
     return _named("attack", names, staging.attack_names(), default=())
 
 
-def _user_tasks(selection: Selection, suite: str) -> list[str]:
-    there = dojo.suite_named(selection.version, suite).user_tasks
-    return [task for task in there if not selection.user_tasks or task in selection.user_tasks]
-
-
-def _injection_tasks(selection: Selection, suite: str) -> list[str]:
-    there = dojo.suite_named(selection.version, suite).injection_tasks
-    wanted = selection.injection_tasks
+def _chosen(there: Iterable[str], wanted: Sequence[str]) -> list[str]:
     return [task for task in there if not wanted or task in wanted]
 
 

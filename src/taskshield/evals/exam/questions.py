@@ -76,12 +76,25 @@ def question(item: Item, version: str, *, victim: str = staging.VICTIM) -> Quest
     Raises:
         ConfigError: The suites of this version have no such task.
     """
+    asked = unattacked(item, version)
+    if item.attack is None or asked.goal is None:
+        return asked
+    staged = staging.stage(item.attack, asked.suite, asked.task, asked.goal, victim=victim)
+    return None if staged is None else replace(asked, staged=staged)
+
+
+def unattacked(item: Item, version: str) -> Question:
+    """The question of an item as it is before the attacker comes.
+
+    Raises:
+        ConfigError: The suites of this version have no such task.
+    """
     suite = dojo.suite_named(version, item.suite)
-    task = dojo.user_task(suite, item.user_task)
-    if item.attack is None or item.injection_task is None:
-        return Question(item=item, suite=suite, task=task, goal=None, staged=UNTOUCHED)
-    goal = dojo.injection_task(suite, item.injection_task)
-    staged = staging.stage(item.attack, suite, task, goal, victim=victim)
-    if staged is None:
-        return None
-    return Question(item=item, suite=suite, task=task, goal=goal, staged=staged)
+    goal = item.injection_task
+    return Question(
+        item=item,
+        suite=suite,
+        task=dojo.user_task(suite, item.user_task),
+        goal=None if goal is None else dojo.injection_task(suite, goal),
+        staged=UNTOUCHED,
+    )

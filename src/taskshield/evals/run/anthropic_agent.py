@@ -12,7 +12,9 @@ from agentdojo.agent_pipeline import BasePipelineElement
 from agentdojo.functions_runtime import EmptyEnv, FunctionCall
 from agentdojo.types import ChatAssistantMessage, text_content_block_from_string
 
+from taskshield.core.tools import ToolSpec
 from taskshield.evals.run.asking import Asker, read
+from taskshield.integrations.agentdojo import tool_specs
 
 _LONGEST_ANSWER = 1024
 """Tokens, as in AgentDojo's own element."""
@@ -49,7 +51,7 @@ class AnthropicAgentModel(BasePipelineElement):
         """Ask the model for the next message."""
         extra = {} if extra_args is None else extra_args
         system = [block for message in messages if _is_system(message) for block in _said(message)]
-        tools = [_tool(function) for function in runtime.functions.values()]
+        tools = [_tool(spec) for spec in tool_specs(runtime.functions.values())]
         request: Any = {
             "model": self._model,
             "max_tokens": _LONGEST_ANSWER,
@@ -69,11 +71,11 @@ def _is_system(message: Mapping[str, Any]) -> bool:
     return bool(message["role"] == "system")
 
 
-def _tool(function: Any) -> Block:
+def _tool(spec: ToolSpec) -> Block:
     return {
-        "name": function.name,
-        "description": function.description,
-        "input_schema": function.parameters.model_json_schema(),
+        "name": spec.name,
+        "description": spec.description,
+        "input_schema": spec.parameters,
     }
 
 

@@ -2,6 +2,7 @@
 
 from taskshield.api.sessions import Session
 from taskshield.api.shields import Shield
+from taskshield.core.decisions import Decision
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.tools import ToolSpec
@@ -44,18 +45,21 @@ class Watched:
             answers=call.id,
             is_error=is_error,
         )
-        if self._session is None:
-            self._steps.append(steps.unguarded(message))
-            return text
-        decision = self._session.add(message)
-        self._steps.append(steps.judged(decision))
-        return decision.content
+        decision = self._put(message)
+        return text if decision is None else decision.content
 
     def add(self, message: Message, *, owner: Owner | None = None) -> frozenset[str]:
         """Any message: the ids of those of its calls that may run."""
+        decision = self._put(message, owner=owner)
+        if decision is None:
+            return frozenset(call.id for call in message.tool_calls)
+        return frozenset(verdict.call.id for verdict in decision.calls if verdict.allowed)
+
+    def _put(self, message: Message, *, owner: Owner | None = None) -> Decision | None:
+        """Write a message down, with the shield's word on it where there is a shield."""
         if self._session is None:
             self._steps.append(steps.unguarded(message, owner=owner))
-            return frozenset(call.id for call in message.tool_calls)
+            return None
         decision = self._session.add(message)
         self._steps.append(steps.judged(decision, owner=owner))
-        return frozenset(verdict.call.id for verdict in decision.calls if verdict.allowed)
+        return decision

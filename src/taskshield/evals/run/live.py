@@ -3,7 +3,6 @@
 Which items there are, who works on them and what is kept belongs elsewhere.
 """
 
-import json
 import warnings
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -17,15 +16,16 @@ from agentdojo.types import get_text_content_as_str
 
 from taskshield.api.shields import Shield
 from taskshield.core.decisions import Decision
-from taskshield.core.errors import TaskShieldError, UpstreamError
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
+from taskshield.engine.guarded import as_json
 from taskshield.evals.attacks.scene import Move
 from taskshield.evals.exam import dojo
 from taskshield.evals.exam.items import Item
 from taskshield.evals.exam.questions import Question, question
 from taskshield.evals.records import Run, Step
 from taskshield.evals.run import steps
+from taskshield.evals.run.attempts import attempted
 from taskshield.evals.run.pipelines import Agent, Pipeline, build_pipeline
 from taskshield.integrations.agentdojo import DECISIONS
 
@@ -56,22 +56,16 @@ def run(item: Item, pipeline: Pipeline, *, version: str, agent: str) -> Run | No
     asked = question(item, version, victim=agent)
     if asked is None:
         return None
-    done = asked.blank(agent)
+    blank = asked.blank(agent)
     sitting = _Sitting(asked)
-    try:
+
+    def work() -> Run:
         answer = sitting.talk(pipeline, asked.task.PROMPT)
         world, made = sitting.world, sitting.tools.made
         utility = world.utility(asked.task, answer)
-        done = asked.marked(done, utility=utility, world=world, answer=answer, made=made)
-    except UpstreamError as error:
-        done = replace(done, error=str(error))
-    except TaskShieldError:
-        raise
-    except Exception as error:
-        # AgentDojo's elements, tools and checks raise many kinds of things at what models write.
-        # Their texts quote it, so only the kind is told.
-        done = replace(done, error=f"the agent broke off ({type(error).__name__})")
-    return replace(done, steps=sitting.steps)
+        return asked.marked(blank, utility=utility, world=world, answer=answer, made=made)
+
+    return replace(attempted(blank, work, who="agent"), steps=sitting.steps)
 
 
 class _Sitting:
@@ -142,7 +136,7 @@ def _message(message: Mapping[str, Any]) -> Message:
             ToolCall(
                 id=call.id or "",
                 name=call.function,
-                arguments=json.dumps(dict(call.args), default=str, ensure_ascii=False),
+                arguments=as_json(dict(call.args)),
             )
             for call in calls
         ),

@@ -15,9 +15,9 @@ from taskshield.core.levels import Level
 from taskshield.evals.attacks.scene import Payload
 from taskshield.evals.exam import dojo, staging
 from taskshield.evals.exam.items import Item
-from taskshield.evals.exam.questions import Question
+from taskshield.evals.exam.questions import Question, unattacked
 from taskshield.evals.exam.staging import Staged
-from taskshield.evals.records import Run, run_id
+from taskshield.evals.records import Run
 from taskshield.evals.run.attempts import attempted
 from taskshield.evals.run.conversation import Watched
 from taskshield.evals.run.recorded import read
@@ -36,13 +36,7 @@ def recorded_runs(
 
 def id_of(recorded: RecordedRun) -> str:
     """The id that the run of this record will have."""
-    return run_id(
-        recorded.pipeline,
-        recorded.suite,
-        recorded.user_task,
-        recorded.attack,
-        recorded.injection_task,
-    )
+    return _item(recorded).id(recorded.pipeline)
 
 
 def question(recorded: RecordedRun, version: str) -> Question:
@@ -51,32 +45,17 @@ def question(recorded: RecordedRun, version: str) -> Question:
     Raises:
         ConfigError: The suites of this version have no such task, or the record is of another one.
     """
-    suite = dojo.suite_named(version, recorded.suite)
-    task = dojo.user_task(suite, recorded.user_task)
-    goal = None
-    if recorded.injection_task is not None:
-        goal = dojo.injection_task(suite, recorded.injection_task)
+    asked = unattacked(_item(recorded), version)
     if recorded.version not in (None, version):
         raise ConfigError(
             f"{recorded.pipeline} was recorded on suites {recorded.version}, not {version}"
         )
-    attack = recorded.attack or ""
-    return Question(
-        item=Item(
-            suite=recorded.suite,
-            user_task=recorded.user_task,
-            injection_task=recorded.injection_task,
-            attack=recorded.attack,
-        ),
-        suite=suite,
-        task=task,
-        goal=goal,
-        staged=Staged(
-            payload=Payload(),
-            injections=recorded.injections,
-            stops_agent=staging.stops_agent(attack),
-        ),
+    staged = Staged(
+        payload=Payload(),
+        injections=recorded.injections,
+        stops_agent=recorded.attack is not None and staging.stops_agent(recorded.attack),
     )
+    return replace(asked, staged=staged)
 
 
 def is_attackers_own(recorded: RecordedRun) -> bool:
@@ -119,6 +98,15 @@ def _replayed(recorded: RecordedRun, asked: Question, blank: Run, shield: Shield
     utility = world.utility(asked.task, answer)
     done = asked.marked(blank, utility=utility, world=world, answer=answer, made=())
     return replace(done, steps=talk.steps)
+
+
+def _item(recorded: RecordedRun) -> Item:
+    return Item(
+        suite=recorded.suite,
+        user_task=recorded.user_task,
+        injection_task=recorded.injection_task,
+        attack=recorded.attack,
+    )
 
 
 def _answer(recorded: RecordedRun) -> str:

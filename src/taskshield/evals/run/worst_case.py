@@ -3,12 +3,12 @@
 It makes the calls that AgentDojo itself gives as solutions, and ignores all feedback.
 """
 
-import json
 from collections import deque
 from dataclasses import replace
 
 from taskshield.api.shields import Shield
 from taskshield.core.messages import ToolCall
+from taskshield.engine.guarded import as_json
 from taskshield.evals.attacks.scene import Move, Payload
 from taskshield.evals.exam import dojo, staging
 from taskshield.evals.exam.items import Item
@@ -27,10 +27,11 @@ def run(item: Item, shield: Shield | None, *, version: str) -> Run | None:
     asked = question(item, version)
     if asked is None:
         return None
-    return attempted(asked.blank(AGENT), lambda: _sat(asked, shield))
+    blank = asked.blank(AGENT)
+    return attempted(blank, lambda: _sat(asked, blank, shield))
 
 
-def _sat(asked: Question, shield: Shield | None) -> Run:
+def _sat(asked: Question, blank: Run, shield: Shield | None) -> Run:
     task, staged = asked.task, asked.staged
     environment = asked.environment()
     functions = staged.functions(asked.suite)
@@ -44,9 +45,7 @@ def _sat(asked: Question, shield: Shield | None) -> Run:
     answer = task.GROUND_TRUTH_OUTPUT if agent.work(task.PROMPT, user_moves) else ""
     agent.talk.answer(answer)
     utility = agent.world.utility(task, answer) and not agent.held_back
-    done = asked.marked(
-        asked.blank(AGENT), utility=utility, world=agent.world, answer=answer, made=agent.made
-    )
+    done = asked.marked(blank, utility=utility, world=agent.world, answer=answer, made=agent.made)
     return replace(done, shown=agent.has_read, steps=agent.talk.steps)
 
 
@@ -116,7 +115,7 @@ class _Agent:
         call = ToolCall(
             id=f"call_{self._calls}",
             name=move.tool,
-            arguments=json.dumps(move.arguments, ensure_ascii=False, default=str),
+            arguments=as_json(move.arguments),
         )
         if not self.talk.call(call, owner):
             self.held_back |= owner == "user"

@@ -10,6 +10,7 @@ from itertools import chain, count, repeat
 
 from taskshield.core.visible import visible
 from taskshield.evals.records import Header
+from taskshield.evals.show import published
 from taskshield.evals.show.cases import cases
 from taskshield.evals.show.comparison import paper
 from taskshield.evals.show.entries import Entry, comparable
@@ -70,7 +71,7 @@ def _sections(entries: Sequence[Entry], limit: int) -> Iterator[_Section]:
     replayed = replays(entries)
     if replayed is not None:
         yield "replays", "Replays", _table(replayed)
-    tables = [_table(paper(number, entries)) for number in (1, 2, 3)]
+    tables = [_table(paper(number, entries)) for number in published.TABLES]
     yield "paper", "Beside the paper", joined(*tables)
     yield "cases", "Worst cases", cases(entries, limit=limit)
 

@@ -12,6 +12,7 @@ SOURCE = "arXiv 2412.16682v1"
 VERSION = "v1"
 """Of AgentDojo's suites."""
 
+TABLES = (1, 2, 3)
 SUITES = ("travel", "workspace", "banking", "slack")
 """In the paper's order."""
 USER_TASKS: Mapping[str, int] = {"travel": 20, "workspace": 40, "banking": 16, "slack": 21}
