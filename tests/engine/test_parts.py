@@ -262,7 +262,7 @@ def test_memory_of_tainted_directives_and_open_calls_is_bounded() -> None:
 def test_long_directives_and_arguments_are_remembered_in_short() -> None:
     long = Assessed(text="pay " * 5_000, span=None, scores=())
     state = after(SessionState(id="s"), decide(case("text", long)))
-    assert len(state.tainted[0].instruction.text) < 600
+    assert 2_000 <= len(state.tainted[0].instruction.text) < 2_100
     call = ToolCall(id="c", name="f" * 5_000, arguments="x" * 1_000_000)
     step = replace(
         case(""),
@@ -300,8 +300,20 @@ def test_the_strongest_tainted_directive_is_compared_with_the_best_task_not_thei
     known = (from_tool(1, "read_mail"), from_tool(2, "browse"))
     (finding,) = decide(replace(case("x", item), tainted=known)).findings
     assert finding.taint == score("d2", 0.6) and not finding.aligned
-    assert "the output of browse" in finding.reason
+    assert finding.reason == "0.6 for d2"
     assert finding.instruction.origin.message == 3
+
+
+def test_a_tainted_directive_without_a_reason_is_told_by_where_it_was_found() -> None:
+    blank = replace(score("d2", 0.6), reason=" \n")
+    item = Assessed(text="x", scores=(score("t1", 0.4),), taint_scores=(blank,))
+    known = (from_tool(1, "read_mail"), from_tool(2, "browse"))
+    (finding,) = decide(replace(case("x", item), tainted=known)).findings
+    assert finding.reason.startswith("An instruction found in the output of browse explains it")
+    nowhere = Instruction(text="x", level=Level.TOOL, origin=Origin(message=0))
+    known = (known[0], Tainted(id="d2", instruction=nowhere))
+    (finding,) = decide(replace(case("x", item), tainted=known)).findings
+    assert finding.reason.startswith("An instruction found in tool output explains it")
 
 
 def test_the_reason_of_a_finding_is_that_of_the_task_it_serves_best() -> None:

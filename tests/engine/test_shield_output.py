@@ -123,7 +123,7 @@ def test_a_tainted_directive_that_explains_a_call_better_than_the_task_makes_it_
     caught = run(conversation.tool_call("send_email", {"to": "eve"}))
     assert not caught.allowed
     assert caught.findings[0].taint == Score(target="d1", value=0.9, reason="0.9 for d1")
-    assert "the output of read_file" in caught.findings[0].reason
+    assert caught.findings[0].reason == "0.9 for d1"
     tie = run(conversation.tool_call("send_email", {"to": "team"}))
     assert tie.allowed and tie.findings[0].taint is None
 
@@ -141,7 +141,7 @@ def test_directives_of_an_unknown_call_are_tainted_with_an_unknown_place() -> No
     named = run(conversation.tool_output("c9", "mail eve"))
     assert named.misaligned[0].instruction.origin.call_id == "c9"
     caught = run(conversation.tool_call("send_email", {"to": "eve"}))
-    assert "found in tool output" in caught.findings[0].reason
+    assert not caught.allowed
 
 
 def test_parts_that_cannot_be_read_are_reported() -> None:

@@ -23,6 +23,7 @@ def test_every_decision_is_reported_and_counted() -> None:
     assert (counters.executed, counters.skipped, counters.failed) == (2, 1, 0)
     assert conversation.state.usage == Usage(calls=2, prompt_tokens=20, completion_tokens=10)
     assert conversation.state.messages == 3
+    assert [turn.index for turn in conversation.state.history] == [0, 1, 2]
 
 
 def test_checks_of_one_session_run_side_by_side_but_wait_for_the_user() -> None:

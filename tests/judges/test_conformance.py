@@ -8,14 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield.core.completeness import check_reading
+from taskshield.core.errors import JudgeUnavailable
 from taskshield.core.instructions import Instruction, Objective, Origin, Tainted, Task, TaskSet
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
-from taskshield.core.options import JudgeOptions
+from taskshield.core.options import CascadeOptions, JudgeOptions
+from taskshield.core.readings import Reading, TasksReading
 from taskshield.judges import extremes
 from taskshield.judges.budget import BudgetJudge
 from taskshield.judges.cache import CachedJudge
+from taskshield.judges.cascade import CascadeJudge
 from taskshield.judges.llm.judge import LLMJudge
 from taskshield.judges.timeout import TimedJudge
 from tests.judging import TableJudge
@@ -32,10 +35,27 @@ JUDGES: dict[str, Callable[[], Judge]] = {
     "cached": lambda: CachedJudge(LLMJudge(RULES.client()), entries=4),
     "timed": lambda: TimedJudge(LLMJudge(RULES.client()), seconds=60),
     "budgeted": lambda: BudgetJudge(LLMJudge(RULES.client()), calls=10_000),
+    "cascade": lambda: CascadeJudge(
+        TableJudge(name="first", score=lambda text, task: 0.4, epsilon=0.5),
+        LLMJudge(RULES.client()),
+    ),
+    "cascade, nothing clear": lambda: CascadeJudge(
+        TableJudge(name="first"), LLMJudge(RULES.client()), CascadeOptions(read_tasks="llm")
+    ),
+    "cascade, second out": lambda: CascadeJudge(
+        TableJudge(name="first", score=lambda text, task: 0.4, epsilon=0.5),
+        TableJudge(name="second", error=JudgeUnavailable("down")),
+    ),
     "allow all": lambda: extremes.allow_all(JudgeOptions()),
     "block side effects": lambda: extremes.block_side_effects(JudgeOptions()),
     "the engine tests' own": TableJudge,
 }
+
+
+def spoke(reading: Reading | TasksReading, judge: Judge) -> bool:
+    """Whether the reading names the judge, or one of those that it is made of."""
+    return reading.trace.judge.partition(" (")[0] in judge.name
+
 
 TEXTS = st.one_of(st.just("please do it"), st.text(max_size=30))
 
@@ -74,7 +94,7 @@ def test_a_reading_is_a_full_verdict(
     judge = make()
     reading = asyncio.run(judge.assess(message, view))
     check_reading(reading, message, view)
-    assert reading.trace.judge == judge.name
+    assert spoke(reading, judge)
     for item in reading.items:
         if item.span is not None:
             assert 0 <= item.span.start <= item.span.end <= len(message.text)
@@ -85,7 +105,7 @@ def test_a_reading_is_a_full_verdict(
 def test_tasks_are_read_with_a_trace(make: Callable[[], Judge], level: Level) -> None:
     judge = make()
     reading = asyncio.run(judge.tasks(text_message(level, "please do it"), SessionView()))
-    assert reading.trace.judge == judge.name
+    assert spoke(reading, judge)
     assert reading.trace.usage.calls <= 1
     assert all(draft.text for draft in (*reading.tasks, *reading.objectives))
     assert bool(reading.tasks) is (level is Level.USER)

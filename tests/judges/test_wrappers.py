@@ -121,6 +121,21 @@ def test_the_cache_tells_apart_which_call_an_output_answers() -> None:
     assert len(inner.seen) == 2
 
 
+def test_the_cache_of_a_judge_of_the_recent_past_does_not_care_about_the_rest() -> None:
+    def turn(number: int) -> Turn:
+        calls = (call(f"{number}", f"{number:04}"),)
+        return Turn(message=Message(level=Level.ASSISTANT, tool_calls=calls))
+
+    for tokens, asked in ((None, 2), (100, 1), (1_000, 2)):
+        inner = TableJudge()
+        judge = CachedJudge(inner, entries=8, history_tokens=tokens)
+        for begin in (0, 5):
+            history = tuple(turn(number) for number in range(begin, 9))
+            ask(judge, STEP, view=SessionView(history=history))
+            assert len(inner.views[-1].history) >= 4
+        assert len(inner.seen) == asked
+
+
 def test_the_cache_remembers_tasks_until_it_is_closed() -> None:
     inner = TableJudge()
     judge = CachedJudge(inner, entries=8)

@@ -2,7 +2,8 @@
 
     TaskShieldError
     ├── ConfigError              settings, an unknown or broken judge, a missing key
-    │   └── MissingExtraError    a feature whose optional dependency is not installed
+    │   ├── MissingExtraError    a feature whose optional dependency is not installed
+    │   └── ModelError           the embedded model is missing, damaged or cannot be used
     ├── WireFormatError          a conversation or a session that cannot be read
     ├── ConversationError        calls that make no sense in this conversation
     ├── PrivilegeError           text of a lower level posing as a higher one
@@ -49,6 +50,10 @@ class MissingExtraError(ConfigError):
         super().__init__(
             f"the package {package!r} is not installed; run: pip install 'taskshield[{extra}]'"
         )
+
+
+class ModelError(ConfigError):
+    """The embedded model is missing, damaged, or not one that this release can use."""
 
 
 class WireFormatError(TaskShieldError):

@@ -15,6 +15,8 @@ class Turn:
     """A message of the past and what became of its calls."""
 
     message: Message
+    index: int = 0
+    """Number of the message in its session."""
     refused: frozenset[str] = frozenset()
     """Ids of calls in it that were not let through."""
     answered: ToolCall | None = None
@@ -29,7 +31,8 @@ class SessionView:
     objectives: tuple[Objective, ...] = ()
     tainted: tuple[Tainted, ...] = ()
     history: tuple[Turn, ...] = ()
-    """The user's messages in full and recent other turns."""
+    """The user's messages in full and recent other turns, up to `Policy.history_tokens`. A judge
+    for whom that is too much takes a part of it with `core.window.recent`."""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     """Specs of the tools that the message calls or answers, by name."""
     tiers: Mapping[str, Tier] = field(default_factory=dict)

@@ -1,13 +1,25 @@
-"""What a judge factory is given."""
+"""What judges and their factories are given."""
 
 from dataclasses import dataclass, field
 from typing import Literal
+
+from taskshield.core.tools import Tier
 
 Scheme = Literal["batched", "per_instruction"]
 """How many model calls a message takes.
 
 - batched: one, which finds and scores all its instructions
 - per_instruction: one to find them and one more for each, as in the paper
+"""
+
+TaskReader = Literal["embedded", "llm"]
+"""Which judge of a cascade reads the user's tasks."""
+
+CascadeOutage = Literal["embedded", "fail"]
+"""What happens where the LLM of a cascade is asked and gives no verdict.
+
+- embedded: the embedded judge's verdict stands; the decision says so, and it is counted
+- fail: an outage, as with an LLM judge alone
 """
 
 
@@ -25,3 +37,19 @@ class JudgeOptions:
     scheme: Scheme = "batched"
     max_check_tokens: int = 32_000
     max_answer_tokens: int = 4_000
+    prompt_history_tokens: int = 4_000
+    """How much of the past is put into a prompt, besides the user's messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CascadeOptions:
+    """When a cascade asks its second judge, the LLM."""
+
+    tiers: frozenset[Tier] = frozenset(
+        {Tier.EXTERNAL, Tier.DESTRUCTIVE, Tier.FINANCIAL, Tier.ACCESS}
+    )
+    """About every call of these tiers."""
+    band: float = 1.5
+    """And where a score is nearer to its threshold than this, in log-odds."""
+    read_tasks: TaskReader = "embedded"
+    on_outage: CascadeOutage = "embedded"

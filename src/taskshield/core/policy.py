@@ -76,5 +76,5 @@ class Policy:
     """Risk tier by tool name; wins over what is inferred."""
     objectives: ObjectivesMode = "auto"
     """Whether instructions must also serve what the system message is for."""
-    history_tokens: int = 4000
-    """How much of the past a judge is shown, besides the user's own messages."""
+    history_tokens: int = 32_000
+    """How much of the past a session keeps and a judge may see, besides the user's own messages."""

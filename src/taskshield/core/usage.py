@@ -1,4 +1,4 @@
-"""What checks cost: model calls and tokens."""
+"""What checks cost: model calls and tokens, and what they would have cost."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,18 @@ class Usage:
     """Requests that the endpoint answered."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    saved: int = 0
+    """Checks for which a language model need not be asked, because a cheaper judge was sure."""
+    fallbacks: int = 0
+    """Checks for which a language model was asked in vain; a cheaper judge's word stands."""
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             calls=self.calls + other.calls,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
+            saved=self.saved + other.saved,
+            fallbacks=self.fallbacks + other.fallbacks,
         )
 
     @property

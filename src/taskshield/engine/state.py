@@ -24,7 +24,7 @@ from taskshield.core.quotations import shortened
 from taskshield.core.readings import TaskDraft
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.core.usage import NO_USAGE, Usage
-from taskshield.engine.history import remember, short_call
+from taskshield.core.window import remember, short_call
 from taskshield.engine.risk import tier_of
 
 _TAINTED_KEPT = 200
@@ -32,7 +32,7 @@ _TAINTED_KEPT = 200
 _TAINTED_SHOWN = 20
 """Tainted directives shown to a judge for one message: those most like it."""
 
-_TAINTED_BYTES = 500
+_TAINTED_BYTES = 2_000
 """Length of a tainted directive as it is remembered."""
 _COMPARED = 20_000
 """Characters of a text that are compared with tainted directives."""
@@ -180,7 +180,7 @@ def after(state: SessionState, decision: Decision) -> SessionState:
     )
     if message.level is not Level.SYSTEM:
         refused = frozenset(verdict.call.id for verdict in decision.calls if not verdict.allowed)
-        turn = Turn(message=message, refused=refused, answered=case.answered)
+        turn = Turn(message=message, index=case.index, refused=refused, answered=case.answered)
         state = replace(state, history=remember(state.history, turn, case.policy.history_tokens))
     match message.level:
         case Level.SYSTEM:

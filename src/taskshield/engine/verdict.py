@@ -54,6 +54,8 @@ def _instruction(item: Assessed, case: Case) -> Instruction:
 
 def _reason(draft: Finding, outside: bool, case: Case) -> str:
     if draft.taint is not None:
+        if draft.taint.reason.strip():
+            return draft.taint.reason
         source = next(item for item in case.tainted if item.id == draft.taint.target)
         place = source.instruction.origin.tool
         where = "tool output" if place is None else f"the output of {place}"

@@ -10,6 +10,7 @@ from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message, digest
 from taskshield.core.readings import Reading, TasksReading
 from taskshield.core.usage import NO_USAGE
+from taskshield.core.window import recent
 from taskshield.judges.call_ids import CallIds
 
 Answer = TypeVar("Answer", Reading, TasksReading)
@@ -18,14 +19,22 @@ Answer = TypeVar("Answer", Reading, TasksReading)
 class CachedJudge:
     """Gives the same answer to the same question without asking twice.
 
-    Keys are hashes of all that the judge is shown, but for call ids, which only name calls. So an
+    Keys are hashes of all that the judge looks at, but for call ids, which only name calls. So an
     entry can never be wrong, only old; the least recently used go first. Failures and verdicts that
     are not full are not remembered.
     """
 
-    def __init__(self, judge: Judge, *, entries: int) -> None:
+    def __init__(self, judge: Judge, *, entries: int, history_tokens: int | None = None) -> None:
+        """Wrap a judge.
+
+        Args:
+            judge: The judge.
+            entries: How many answers of each kind are remembered.
+            history_tokens: Where the judge looks at the recent past only: at how much of it.
+        """
         self._judge = judge
         self._entries = entries
+        self._history_tokens = history_tokens
         self._readings: OrderedDict[str, Reading] = OrderedDict()
         self._tasks: OrderedDict[str, TasksReading] = OrderedDict()
 
@@ -68,7 +77,7 @@ class CachedJudge:
         view: SessionView,
     ) -> Answer:
         # Every value in a view is a frozen dataclass, whose repr spells out all of its content.
-        key = digest(self.name, repr(message), repr(view))
+        key = digest(self.name, repr(message), repr(self._seen(view)))
         if key in known:
             known.move_to_end(key)
             return known[key]
@@ -77,3 +86,9 @@ class CachedJudge:
         if len(known) > self._entries:
             known.popitem(last=False)
         return answer
+
+    def _seen(self, view: SessionView) -> SessionView:
+        """What the judge looks at."""
+        if self._history_tokens is None:
+            return view
+        return replace(view, history=recent(view.history, self._history_tokens))

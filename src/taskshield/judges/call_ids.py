@@ -12,15 +12,18 @@ from taskshield.core.readings import Reading
 
 
 class CallIds:
-    """The ids of one message and its view, numbered in order of appearance."""
+    """The ids of one message and its view, numbered from the newest on.
+
+    So the number of an id does not depend on what was before it.
+    """
 
     def __init__(self, message: Message, view: SessionView) -> None:
         self._numbers: dict[str, str] = {}
-        history = tuple(self._turn(turn) for turn in view.history)
-        answered = self._answered(view.answered)
         self.message = self._message(message)
         """The message with numbers for ids."""
-        self.view = replace(view, history=history, answered=answered)
+        answered = self._answered(view.answered)
+        newest_first = [self._turn(turn) for turn in reversed(view.history)]
+        self.view = replace(view, history=tuple(reversed(newest_first)), answered=answered)
         """The view with numbers for ids."""
 
     def restored(self, reading: Reading) -> Reading:

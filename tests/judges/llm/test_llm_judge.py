@@ -311,3 +311,22 @@ def test_every_schema_keeps_to_what_strict_modes_take() -> None:
     task = next(each for each in found if "source" in each["properties"])
     assert task["properties"]["source"] == {"type": ["string", "null"]}
     assert task["properties"]["scope"] == {"type": ["string", "null"]}
+
+
+def test_the_model_is_shown_the_recent_past_only_and_the_user_whole() -> None:
+    user = Turn(message=text_message(Level.USER, "please " * 900))
+    said = [Turn(message=text_message(Level.ASSISTANT, f"step {number:04}")) for number in range(9)]
+    past = replace(view("x"), history=(user, *said))
+    for tokens, first in ((1_000, 0), (3 * (16 + 3), 6)):
+        client = RULES.client()
+        assess(LLMJudge(client, prompt_history_tokens=tokens), CALL, past)
+        text = client.requests[0].turns[0].text
+        assert "please " * 900 in text
+        assert [number for number in range(9) if f"step {number:04}" in text] == [*range(first, 9)]
+
+
+def test_of_a_long_tainted_directive_the_model_is_shown_both_ends() -> None:
+    client = RULES.client()
+    assess(LLMJudge(client), CALL, view("x", tainted=["head" + "x" * 1_990 + "tail"]))
+    text = client.requests[0].turns[0].text
+    assert "head" + "x" * 246 + " [... 1498 characters left out ...] " + "x" * 246 + "tail" in text

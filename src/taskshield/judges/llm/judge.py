@@ -8,6 +8,7 @@ from taskshield.core.judge import SessionView
 from taskshield.core.messages import Message
 from taskshield.core.options import Scheme
 from taskshield.core.readings import Assessed, Reading, TasksReading, Trace
+from taskshield.core.window import recent
 from taskshield.judges.llm.asking import Asker
 from taskshield.judges.llm.questions import extraction, judgement, reading_of
 from taskshield.judges.llm.render import Item, call_item, instruction_item
@@ -23,6 +24,7 @@ class LLMJudge:
         scheme: Scheme = "batched",
         max_check_tokens: int = 32_000,
         max_answer_tokens: int = 4_000,
+        prompt_history_tokens: int = 4_000,
     ) -> None:
         """Make a judge.
 
@@ -31,16 +33,24 @@ class LLMJudge:
             scheme: One call a message, or the paper's one call an instruction.
             max_check_tokens: A check that would take more, prompts and answers, is an outage.
             max_answer_tokens: Limit of a single answer.
+            prompt_history_tokens: How much of the past the model is shown, besides the user's
+                messages.
         """
         self._client = client
         self._scheme = scheme
         self._max_check_tokens = max_check_tokens
         self._max_answer_tokens = max_answer_tokens
+        self._prompt_history_tokens = prompt_history_tokens
 
     @property
     def name(self) -> str:
         """The client's name."""
         return self._client.name
+
+    @property
+    def prompt_history_tokens(self) -> int:
+        """How much of the past it looks at, besides the user's messages."""
+        return self._prompt_history_tokens
 
     async def aclose(self) -> None:
         """Close the client."""
@@ -58,6 +68,7 @@ class LLMJudge:
 
     async def assess(self, message: Message, view: SessionView) -> Reading:
         """Find and score the instructions of an assistant or tool message."""
+        view = replace(view, history=recent(view.history, self._prompt_history_tokens))
         calls = [call_item(call, view.tools) for call in message.tool_calls]
         text = message if message.text.strip() else None
         asker = self._asker()

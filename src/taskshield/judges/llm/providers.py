@@ -39,7 +39,7 @@ def anthropic(options: JudgeOptions) -> LLMJudge:
 
 def _judge(client: _ClientFactory, options: JudgeOptions) -> LLMJudge:
     if not options.model:
-        raise ConfigError("judge: a model is needed behind the colon, as in openai:gpt-4o-mini")
+        raise ConfigError("a model is needed behind the colon of a judge, as in openai:gpt-4o-mini")
     return LLMJudge(
         client(
             model=options.model,
@@ -51,4 +51,5 @@ def _judge(client: _ClientFactory, options: JudgeOptions) -> LLMJudge:
         scheme=options.scheme,
         max_check_tokens=options.max_check_tokens,
         max_answer_tokens=options.max_answer_tokens,
+        prompt_history_tokens=options.prompt_history_tokens,
     )

@@ -8,12 +8,15 @@ from taskshield.core.instructions import Tainted
 from taskshield.core.judge import SessionView, Turn
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
+from taskshield.core.quotations import shortened
 from taskshield.core.tools import ToolSpec
 from taskshield.judges.llm.fence import Fence
 
 _SCORE = "SCORE"
 _DESCRIPTION_LENGTH = 1_000
 """Descriptions come from a tool's author, who must not be able to fill up the request."""
+_TAINTED_BYTES = 500
+"""The same goes for what an attacker wrote; a session remembers more of it than this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +146,8 @@ def _output(message: Message, answered: ToolCall | None, fence: Fence) -> str:
 def _with_origin(tainted: Tainted) -> str:
     origin = tainted.instruction.origin
     place = "an unknown call" if origin.tool is None else f"{origin.tool}({origin.arguments})"
-    return _fields(instruction=tainted.instruction.text, found_in=f"the output of {place}")
+    text = shortened(tainted.instruction.text, _TAINTED_BYTES)
+    return _fields(instruction=text, found_in=f"the output of {place}")
 
 
 def _fields(**fields: str) -> str:

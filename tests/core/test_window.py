@@ -1,4 +1,4 @@
-"""What a judge is shown of the past."""
+"""What is kept of the past, and what a judge is shown of it."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from taskshield.core.judge import Turn
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
 from taskshield.core.usage import estimate_tokens
-from taskshield.engine.history import remember
+from taskshield.core.window import recent, remember
 
 
 def told(*messages: Message, budget: int) -> tuple[Turn, ...]:
@@ -163,3 +163,25 @@ def test_history_is_bounded_ordered_and_keeps_calls_with_outputs(
     assert [m for m in kept if m.level is Level.USER] == [
         m for m in messages if m.level is Level.USER
     ]
+
+
+@given(st.lists(MESSAGES, max_size=40), st.integers(min_value=1, max_value=120))
+def test_a_small_window_cut_out_of_a_big_one_is_the_small_one(
+    messages: list[Message], budget: int
+) -> None:
+    assert recent(told(*messages, budget=100_000), budget) == told(*messages, budget=budget)
+
+
+def test_an_id_that_is_used_again_is_that_of_the_newer_call() -> None:
+    filler = text_message(Level.ASSISTANT, "x" * 60)
+    conversation = (call("a"), call("a", "[2]"), filler, output("a", "late"))
+    for budget, kept in ((114, conversation), (113, conversation[1:]), (80, (filler,))):
+        assert [turn.message for turn in told(*conversation, budget=budget)] == list(kept)
+
+
+def test_many_messages_of_the_user_do_not_slow_down_the_rest() -> None:
+    talk = [message for number in range(300) for message in (user("go on"), call(str(number)))]
+    turns = tuple(Turn(message=message) for message in talk)
+    kept = recent(turns, 170)
+    assert [turn.message.level for turn in kept].count(Level.USER) == 300
+    assert [turn.message for turn in kept[-2:]] == talk[-2:]
