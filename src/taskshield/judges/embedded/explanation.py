@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from taskshield.core.messages import ToolCall
 from taskshield.judges.embedded.stream import ENOUGH, Place, Stream
@@ -11,6 +12,8 @@ from taskshield.judges.embedded.values import argument_values
 _NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _ENDINGS = ("ing", "ed", "es", "s", "e")
 _HERE = Place(message=0, start=0, end=0)
+_SHORT = 4_000
+"""Texts up to this length come again: tasks, requests and directives, with every call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,18 +46,39 @@ class Explained:
 
 def explained_share(call: ToolCall, segment_text: str) -> Explained:
     """Which share of a call's values and of its name occurs in this one text."""
-    tokens = tokenize(segment_text)
-    stream = Stream()
-    stream.add(tokens, _HERE)
+    text = (_known if len(segment_text) <= _SHORT else _indexed)(segment_text)
     values = [value for value in argument_values(call) if not value.trivial]
-    stems = _stems(tokens)
-    words = [_stem(word.casefold()) for word in _NAME_WORD.findall(call.name) if len(word) > 2]
+    words = _name_stems(call.name)
     return Explained(
         values=len(values),
-        values_found=sum(stream.hit(value).share >= ENOUGH for value in values),
+        values_found=sum(text.stream.hit(value).share >= ENOUGH for value in values),
         words=len(words),
-        words_found=sum(word in stems for word in words),
+        words_found=sum(word in text.stems for word in words),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Indexed:
+    """A text to look values and words up in."""
+
+    stream: Stream
+    stems: frozenset[str]
+
+
+def _indexed(text: str) -> _Indexed:
+    tokens = tokenize(text)
+    stream = Stream()
+    stream.add(tokens, _HERE)
+    return _Indexed(stream=stream, stems=frozenset(_stems(tokens)))
+
+
+_known = lru_cache(maxsize=256)(_indexed)
+
+
+@lru_cache(maxsize=256)
+def _name_stems(name: str) -> tuple[str, ...]:
+    """The words of a tool's name, those of one or two letters left out."""
+    return tuple(_stem(word.casefold()) for word in _NAME_WORD.findall(name) if len(word) > 2)
 
 
 def _stems(tokens: Tokens) -> set[str]:

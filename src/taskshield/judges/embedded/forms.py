@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from taskshield.judges.embedded.tokens import day, token_words
@@ -27,6 +28,7 @@ class Part:
     """Whether it must not be a part of a longer address, link, number or name."""
 
 
+@lru_cache(maxsize=256)  # the values of one call are looked up in many texts
 def parts(value: ArgumentValue) -> tuple[Part, ...]:
     """What to look for. All parts together are the value."""
     words = token_words(value.text)

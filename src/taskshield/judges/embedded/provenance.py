@@ -4,7 +4,7 @@
 What the answer means for a call is not decided here.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -13,12 +13,12 @@ from taskshield.judges.embedded.stream import ENOUGH, Hit, Place, Stream
 from taskshield.judges.embedded.tokens import tokenize
 from taskshield.judges.embedded.values import ArgumentValue
 
-SourceKind: TypeAlias = Literal["user", "data", "directive", "assistant"]
+SourceKind: TypeAlias = Literal["user", "output", "assistant"]
 ProvenanceKind: TypeAlias = Literal["user", "data", "directive", "assistant", "new"]
 """user: in the user's words. data: in tool output. directive: only in tool output that tries to
 direct the agent. assistant: only in what the agent wrote. new: nowhere."""
 
-_KINDS: tuple[SourceKind, ...] = ("user", "data", "directive", "assistant")
+_KINDS: tuple[SourceKind, ...] = ("user", "output", "assistant")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Provenance:
 
 
 class Sources:
-    """All text of a conversation so far, by who wrote it. It only grows."""
+    """All text of a conversation so far, by who wrote it."""
 
     def __init__(self) -> None:
         self._streams: dict[SourceKind, Stream] = {kind: Stream() for kind in _KINDS}
@@ -48,16 +48,15 @@ class Sources:
         """What the agent said."""
         self._add("assistant", message, Segment(0, len(text), text))
 
-    def add_output(
-        self, message: int, segments: Iterable[Segment], directives: Collection[int] = ()
-    ) -> None:
-        """Tool output: its segments, and the numbers of those that try to direct the agent."""
-        chosen = frozenset(directives)
-        before: SourceKind | None = None
-        for index, segment in enumerate(segments):
-            kind: SourceKind = "directive" if index in chosen else "data"
-            self._add(kind, message, segment, runs_on=kind == before)
-            before = kind
+    def add_output(self, message: int, segments: Iterable[Segment]) -> None:
+        """The segments of a tool output."""
+        for number, segment in enumerate(segments):
+            self._add("output", message, segment, runs_on=number > 0)
+
+    def forget(self, message: int) -> None:
+        """Let go of what the agent or a tool said, the oldest first."""
+        self._streams["assistant"].forget(message)
+        self._streams["output"].forget(message)
 
     def hit(self, kind: SourceKind, value: ArgumentValue) -> Hit:
         """How much of a value the text of one kind has."""
@@ -70,17 +69,33 @@ class Sources:
         self._streams[kind].add(tokenize(segment.text), place, runs_on=runs_on)
 
 
-def provenance(value: ArgumentValue, sources: Sources) -> Provenance:
-    """Where a value comes from; whole finds count before partial ones, the user before all."""
-    hits = {kind: sources.hit(kind, value) for kind in _KINDS}
+def provenance(
+    value: ArgumentValue, sources: Sources, planted: Callable[[Place], bool]
+) -> Provenance:
+    """Where a value comes from; whole finds count before partial ones, the user before all.
+
+    Args:
+        value: The value.
+        sources: What has been said so far.
+        planted: Whether a place in tool output belongs to a directive.
+    """
+    output = sources.hit("output", value)
+    inside = tuple(place for place in output.places if planted(place))
+    outside = tuple(place for place in output.places if place not in inside)
+    hits: dict[ProvenanceKind, Hit] = {
+        "user": sources.hit("user", value),
+        "data": Hit(output.share if outside else 0.0, outside),
+        "directive": Hit(output.share if inside else 0.0, inside),
+        "assistant": sources.hit("assistant", value),
+    }
     in_directive = hits["directive"].share >= ENOUGH
     for least in (1.0, ENOUGH):
-        for kind in _KINDS:
-            if hits[kind].share >= least:
+        for kind, hit in hits.items():
+            if hit.share >= least:
                 return Provenance(
                     kind=kind,
-                    places=hits[kind].places,
-                    share=hits[kind].share,
+                    places=hit.places,
+                    share=hit.share,
                     also_directive=in_directive and kind in ("user", "data"),
                 )
     return Provenance(kind="new", share=max(hit.share for hit in hits.values()))

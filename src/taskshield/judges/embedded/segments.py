@@ -7,6 +7,7 @@ here.
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from taskshield.judges.embedded import controls, escapes, lines, markup
 from taskshield.judges.embedded.rewriting import BREAK, Edit, Rewriting
@@ -17,6 +18,9 @@ _NESTINGS = 3
 _UNIT = re.compile(r"[^\x1e]+")
 _READABLE = re.compile(r"[^\W_]")
 _QUOTES = "\"'"
+_SHORT = 32_000
+"""Texts up to this length come again: an output is checked, and then looked up by calls."""
+_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,10 @@ class Segment:
 
 def segments(text: str) -> tuple[Segment, ...]:
     """All readable pieces of a text, in order, without overlap; in linear time."""
+    return _remembered(text) if len(text) <= _SHORT else _found(text)
+
+
+def _found(text: str) -> tuple[Segment, ...]:
     steps = _steps(text)
     readable = steps[-1].text if steps else text
     found: list[Segment] = []
@@ -47,6 +55,9 @@ def segments(text: str) -> tuple[Segment, ...]:
             found.append(Segment(left, right, words))
             floor = right
     return tuple(found)
+
+
+_remembered = lru_cache(maxsize=_KEPT)(_found)
 
 
 def _steps(text: str) -> list[Rewriting]:

@@ -1,9 +1,10 @@
 """Text of one kind, indexed by word: is a value in it, and where?
 
-Looking a value up costs time by the length of the value, not of the text.
+Looking a value up costs time by the length of the value, not of the text. Text is added at the end
+and forgotten from the beginning, each in the time that it takes to go through that text.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from taskshield.judges.embedded.forms import Part, Words, parts
@@ -49,14 +50,36 @@ class Stream:
     _glued: bytearray = field(default_factory=bytearray)
     _places: list[Place | None] = field(default_factory=list)
     _at: dict[str, list[int]] = field(default_factory=dict)
+    """Positions of each word, counted from the first word that was ever added."""
+    _forgotten: int = 0
+    """Words that were added and forgotten: the position of the first word that is still here."""
+    _messages: deque[tuple[int, int]] = field(default_factory=deque)
+    """Each message with the position of its first word."""
 
     def add(self, tokens: Tokens, place: Place, *, runs_on: bool = False) -> None:
         """More text, which may run on from what was added before."""
         if not runs_on:
+            self._messages.append((place.message, self._forgotten + len(self._words)))
             self._append(("",), (False,), None)
-        for position, word in enumerate(tokens.words, len(self._words)):
+        for position, word in enumerate(tokens.words, self._forgotten + len(self._words)):
             self._at.setdefault(word, []).append(position)
         self._append(tokens.words, tokens.glued, place)
+
+    def forget(self, message: int) -> None:
+        """Let go of the oldest message here, if it is this one: as if it had never been added."""
+        if not self._messages or self._messages[0][0] != message:
+            return
+        self._messages.popleft()
+        end = self._messages[0][1] if self._messages else self._forgotten + len(self._words)
+        count = end - self._forgotten
+        for word, times in Counter(self._words[1:count]).items():  # the first one parts messages
+            occurrences = self._at[word]
+            if times == len(occurrences):
+                del self._at[word]
+            else:
+                del occurrences[:times]
+        del self._words[:count], self._glued[:count], self._places[:count]
+        self._forgotten = end
 
     def hit(self, value: ArgumentValue) -> Hit:
         """How much of a value is here, and where."""
@@ -90,7 +113,7 @@ class Stream:
                 return []
         found: dict[Place, None] = {}
         for at in occurrences[:tries]:
-            start = at - rarest
+            start = at - rarest - self._forgotten
             end = start + len(words)
             if tuple(self._words[start:end]) != words:
                 continue

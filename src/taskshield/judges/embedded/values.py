@@ -83,15 +83,7 @@ class ArgumentValue:
     @property
     def trivial(self) -> bool:
         """Whether it is too common to tell where it comes from."""
-        if self.kind == "flag":
-            return True
-        if self.kind == "number":
-            digits = re.sub(r"\D", "", self.text)
-            return "." not in self.text and (not digits or int(digits[:20]) <= _SMALL)
-        words = token_words(self.text)
-        if not words:
-            return True
-        return self.kind in ("name", "text") and len(words) == 1 and _is_short(words[0])
+        return _is_trivial(self)
 
 
 def argument_values(call: ToolCall) -> tuple[ArgumentValue, ...]:
@@ -140,6 +132,19 @@ def _leaves(value: Json, path: str, depth: int) -> Iterator[tuple[str, str]]:
         yield path, str(value)
     else:
         yield path, json.dumps(value, ensure_ascii=False)
+
+
+@lru_cache(maxsize=256)
+def _is_trivial(value: ArgumentValue) -> bool:
+    if value.kind == "flag":
+        return True
+    if value.kind == "number":
+        digits = re.sub(r"\D", "", value.text)
+        return "." not in value.text and (not digits or int(digits[:20]) <= _SMALL)
+    words = token_words(value.text)
+    if not words:
+        return True
+    return value.kind in ("name", "text") and len(words) == 1 and _is_short(words[0])
 
 
 def _is_short(word: str) -> bool:

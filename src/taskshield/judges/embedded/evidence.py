@@ -1,0 +1,131 @@
+"""The evidence on one call: all that can be known about it without a model."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from taskshield.core.messages import ToolCall
+from taskshield.core.tools import Tier, ToolSpec
+from taskshield.judges.embedded.explanation import Explained, explained_share
+from taskshield.judges.embedded.planted import Directive
+from taskshield.judges.embedded.provenance import Provenance, provenance
+from taskshield.judges.embedded.story import Story, spoken
+from taskshield.judges.embedded.stream import Place
+from taskshield.judges.embedded.values import ArgumentValue, argument_values
+
+Kind: TypeAlias = Tier | Literal["plan"]
+"""The risk tier of a call's tool, or "plan": words that announce a step."""
+
+_SUSPECTS = 2
+"""Directives that a call is compared with by the model: those that explain most of it."""
+_REACH = 3
+"""Segments on either side of a directive that are near it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sourced:
+    """A value of a call and where it comes from."""
+
+    value: ArgumentValue
+    found: Provenance
+    near: bool
+    """Whether it comes from data, but stands only beside planted directives."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A directive in the data and how much of the call it explains."""
+
+    directive: Directive
+    explains: Explained
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known about one call."""
+
+    call: ToolCall
+    spec: ToolSpec | None
+    kind: Kind
+    values: tuple[Sourced, ...]
+    request: str
+    """What the user wants, in the user's words."""
+    asked: Explained
+    """How much of the call the user's words explain."""
+    suspects: tuple[Suspect, ...]
+    """Directives in the data, the one that explains most first; only the best few."""
+    directives: int
+    """How many directives there are in all."""
+    fresh: bool
+    """Whether one of them came with the newest output."""
+    known: bool
+    """Whether the same tool was called before."""
+    delegated: str
+    """Whom the user told the agent to obey; empty where nobody."""
+    steps: tuple[str, ...]
+    """The tools called before, in words, the newest last."""
+    snippet: str
+    """The words around the first value that comes from data."""
+
+    @property
+    def telling(self) -> tuple[Sourced, ...]:
+        """The values that say something about where the call comes from."""
+        return tuple(one for one in self.values if not one.value.trivial)
+
+
+def plan_call(words: str) -> ToolCall:
+    """Words that announce a step, in the shape of a call, so that both are judged alike."""
+    return ToolCall(id="", name="plan", arguments=json.dumps({"text": words}, ensure_ascii=False))
+
+
+def gather(
+    call: ToolCall,
+    *,
+    kind: Kind,
+    spec: ToolSpec | None,
+    story: Story,
+    directives: Sequence[Directive],
+    delegated: str,
+) -> Evidence:
+    """Everything about a call, given the conversation up to it."""
+    planted, near = story.around(directives), story.around(directives, _REACH)
+    values = tuple(_sourced(value, story, planted, near) for value in argument_values(call))
+    suspects = sorted(
+        (Suspect(directive=one, explains=explained_share(call, one.text)) for one in directives),
+        key=lambda suspect: (-suspect.explains.share, -suspect.directive.message),
+    )
+    # The model is asked about a directive that shares something with the call, and about the best.
+    suspects = [one for rank, one in enumerate(suspects) if not rank or one.explains.share > 0]
+    request = "\n".join(story.asked)
+    newest = max(story.outputs, default=-1)
+    return Evidence(
+        call=call,
+        spec=spec,
+        kind=kind,
+        values=values,
+        request=request,
+        asked=explained_share(call, request),
+        suspects=tuple(suspects[:_SUSPECTS]),
+        directives=len(directives),
+        fresh=any(one.message == newest for one in directives),
+        known=spoken(call.name) in story.steps,
+        delegated=delegated,
+        steps=tuple(story.steps[-4:]),
+        snippet=_snippet(values, story),
+    )
+
+
+def _sourced(
+    value: ArgumentValue, story: Story, planted: frozenset[Place], near: frozenset[Place]
+) -> Sourced:
+    found = provenance(value, story.sources, planted.__contains__)
+    beside = found.kind == "data" and near.issuperset(found.places)
+    return Sourced(value=value, found=found, near=beside)
+
+
+def _snippet(values: Sequence[Sourced], story: Story) -> str:
+    for one in values:
+        if not one.value.trivial and one.found.kind in ("data", "directive"):
+            return next((story.words_at(place) for place in one.found.places), "")
+    return ""

@@ -1,0 +1,123 @@
+"""The evidence and the model's opinions on a call as numbers, for the one decision that weighs all.
+
+The names are those of the model card.
+"""
+
+from dataclasses import dataclass
+
+from taskshield.core.messages import ToolCall
+from taskshield.core.tools import Tier
+from taskshield.judges.embedded.evidence import Evidence
+from taskshield.judges.embedded.explanation import Explained
+
+UNASKED = -6.0
+"""The opinion that no directive asks for a call, where there is none that could."""
+
+_KINDS = (*Tier, "plan")
+_ORIGINS = ("user", "data", "directive", "assistant", "new")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinions:
+    """What the model says about a call, in log-odds."""
+
+    serves: float
+    """That it serves the user, given all evidence."""
+    told: tuple[float, ...] = ()
+    """That each suspect asks for it."""
+
+
+def features(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
+    """All that is known about a call, as numbers by name."""
+    told = max(opinions.told, default=UNASKED)
+    side_effects = float(evidence.kind != "plan" and evidence.kind.side_effects)
+    suspected = float(bool(evidence.suspects))
+    plain = {
+        "serves": opinions.serves,
+        "serves where something happens": opinions.serves * side_effects,
+        "serves where data directs": opinions.serves * suspected,
+        "told": told,
+        "told where something happens": told * side_effects,
+        "told more than it serves": max(0.0, told - opinions.serves) * suspected,
+        "told where delegated": told * float(bool(evidence.delegated)),
+        "data directs": suspected,
+        "directives": min(evidence.directives, 6) / 6,
+        "fresh": float(evidence.fresh),
+        "fresh where something happens": float(evidence.fresh) * side_effects,
+        "known tool": float(evidence.known),
+        "known tool where data directs": float(evidence.known) * suspected,
+        "delegated": float(bool(evidence.delegated)),
+        "delegated where data directs": float(bool(evidence.delegated)) * suspected,
+    }
+    return {**plain, **_kinds(evidence), **_origins(evidence), **_explanations(evidence)}
+
+
+def feature_list() -> tuple[str, ...]:
+    """The names of all features, in their order."""
+    return tuple(features(_NOTHING, Opinions(serves=0.0)))
+
+
+def _kinds(evidence: Evidence) -> dict[str, float]:
+    """One for the risk tier, or for a plan; and again where there is a directive in the data."""
+    suspected = float(bool(evidence.suspects))
+    named = {_name(kind): float(evidence.kind == kind) for kind in _KINDS}
+    return named | {f"{name} where data directs": on * suspected for name, on in named.items()}
+
+
+def _name(kind: Tier | str) -> str:
+    return kind.value if isinstance(kind, Tier) else kind
+
+
+def _origins(evidence: Evidence) -> dict[str, float]:
+    """Which share of the values comes from where."""
+    telling = evidence.telling
+    count = max(1, len(telling))
+    suspected = float(bool(evidence.suspects))
+    shares = {
+        origin: sum(one.found.kind == origin for one in telling) / count for origin in _ORIGINS
+    }
+    return {
+        **{f"values from {origin}": share for origin, share in shares.items()},
+        "a value from a directive": float(shares["directive"] > 0),
+        "a value also in a directive": float(any(one.found.also_directive for one in telling)),
+        "values beside a directive": sum(one.near for one in telling) / count,
+        "new values where data directs": shares["new"] * suspected,
+        "user values where data directs": shares["user"] * suspected,
+        "no telling values": float(not telling),
+    }
+
+
+def _explanations(evidence: Evidence) -> dict[str, float]:
+    """Who explains the call: the user's words or the likeliest directive."""
+    asked = evidence.asked
+    suspected = float(bool(evidence.suspects))
+    values = max((one.explains.value_share for one in evidence.suspects), default=0.0)
+    words = max((one.explains.word_share for one in evidence.suspects), default=0.0)
+    return {
+        "values asked": asked.value_share,
+        "words asked": asked.word_share,
+        "values told": values,
+        "words told": words,
+        "values told, not asked": max(0.0, values - asked.value_share),
+        "words told, not asked": max(0.0, words - asked.word_share),
+        "values asked where data directs": asked.value_share * suspected,
+        "words asked where data directs": asked.word_share * suspected,
+    }
+
+
+_NONE = Explained(values=0, values_found=0, words=0, words_found=0)
+_NOTHING = Evidence(
+    call=ToolCall(id="", name="", arguments=""),
+    spec=None,
+    kind=Tier.READ,
+    values=(),
+    request="",
+    asked=_NONE,
+    suspects=(),
+    directives=0,
+    fresh=False,
+    known=False,
+    delegated="",
+    steps=(),
+    snippet="",
+)

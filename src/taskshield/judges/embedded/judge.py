@@ -1,0 +1,219 @@
+"""The embedded judge: no key, no network. Reads evidence, asks the model, weighs both."""
+
+import asyncio
+from collections.abc import Sequence
+from threading import Event
+
+from taskshield.core.errors import ConfigError, JudgeUnavailable
+from taskshield.core.instructions import Objective, Span, Task
+from taskshield.core.judge import SessionView
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, ToolCall
+from taskshield.core.options import JudgeOptions
+from taskshield.core.readings import Assessed, Reading, Score, TasksReading, Trace
+from taskshield.judges.embedded import inputs, reasons
+from taskshield.judges.embedded.decision import Decision, read_decision, sigmoid
+from taskshield.judges.embedded.evidence import Evidence, Kind, gather, plan_call
+from taskshield.judges.embedded.explanation import explained_share
+from taskshield.judges.embedded.features import UNASKED, Opinions, feature_list, features
+from taskshield.judges.embedded.memory import Memory
+from taskshield.judges.embedded.model import Model, shared
+from taskshield.judges.embedded.plans import planned
+from taskshield.judges.embedded.planted import Directive, grown, runs
+from taskshield.judges.embedded.segments import Segment, segments
+from taskshield.judges.embedded.story import Story, spoken
+from taskshield.judges.embedded.tasks import read_tasks
+
+NAME = "embedded"
+_ASKED = 0.0
+"""The logit from which on a directive is said to ask for a call."""
+_HARMLESS = 0.1
+"""Directives that are this likely to be planted are reported, even where they are let pass."""
+_ROUNDING = 1e-9
+"""More than what dealing out a chance to tasks can add to it by rounding."""
+
+
+def embedded(options: JudgeOptions) -> "EmbeddedJudge":
+    """The judge that comes with the package."""
+    if options.model:
+        raise ConfigError(f"judge: {NAME!r} takes no model")
+    return EmbeddedJudge(shared())
+
+
+class EmbeddedJudge:
+    """Judges with a small model that is shipped with the package, and deterministic evidence."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._decision: Decision = read_decision(model.decision, frozenset(feature_list()))
+        self._memory = Memory()
+        self._trace = Trace(judge=NAME, prompt=model.label)
+
+    @property
+    def name(self) -> str:
+        """Always the same; the trace names the model."""
+        return NAME
+
+    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+        """The instructions of a user message. Objectives of a system message are not read."""
+        drafts = read_tasks(message.text) if message.level is Level.USER else ()
+        return TasksReading(tasks=drafts, trace=self._trace)
+
+    async def assess(self, message: Message, view: SessionView) -> Reading:
+        """The directives of a tool's output, or the plans and calls of the agent, each scored."""
+        stop = Event()
+        try:
+            if message.level is Level.TOOL:
+                items = await asyncio.to_thread(self._output, message, view, stop)
+            else:
+                items = await asyncio.to_thread(self._step, message, view)
+        except Exception as error:
+            raise JudgeUnavailable(f"the embedded judge broke: {type(error).__name__}") from error
+        finally:
+            stop.set()  # a thread cannot be cancelled; whoever timed out has stopped waiting
+        return Reading(items=tuple(items), trace=self._trace)
+
+    async def aclose(self) -> None:
+        """The model stays loaded; others in this process may use it."""
+
+    def _output(self, message: Message, view: SessionView, stop: Event) -> list[Assessed]:
+        tool = "" if view.answered is None else view.answered.name
+        found = segments(message.text)
+        chances = self._chances(spoken(tool) if tool else "", found, stop)
+        delegated = _delegated(view)
+        limit = self._decision.planted_delegated if delegated else self._decision.planted
+        chosen = grown(found, chances, seed=limit, joined=self._decision.joined)
+        spared: set[int] = set()
+        if len(view.tasks):  # where the user wants nothing yet, even what is spared serves nothing
+            likely = (n for n, chance in enumerate(chances) if chance >= _HARMLESS)
+            spared = set(likely).difference(chosen)
+        items = []
+        for numbers, aligned in ((chosen, False), (spared, True)):
+            reason = reasons.for_directive(tool, aligned=aligned, delegated=delegated)
+            for run in runs(found, numbers):
+                chance = max(chances[run.first : run.last + 1])
+                if not aligned:
+                    # It grew from one that is as likely as that.
+                    chance = min(1.0, max(chance, limit + _ROUNDING))
+                items.append(
+                    Assessed(
+                        text=run.text,
+                        span=Span(start=found[run.first].start, end=found[run.last].end),
+                        scores=_shared_out(1 - chance, run.text, view.tasks.tasks, reason),
+                        objective_scores=_shared_out(1 - chance, run.text, view.objectives, reason),
+                        epsilon=1 - limit,
+                    )
+                )
+        return sorted(items, key=lambda item: 0 if item.span is None else item.span.start)
+
+    def _chances(self, head: str, found: Sequence[Segment], stop: Event) -> list[float]:
+        """For each segment, how likely it is planted; without letters it cannot be."""
+        worded = [n for n, one in enumerate(found) if any(map(str.isalpha, one.text))]
+        logits = self._model.tags(head, [found[n].text for n in worded], stop)
+        chances = [0.0] * len(found)
+        for number, logit in zip(worded, logits, strict=True):
+            chances[number] = self._decision.directive.probability(logit)
+        return chances
+
+    def _step(self, message: Message, view: SessionView) -> list[Assessed]:
+        story = self._memory.take(view.history)
+        try:
+            plans = [
+                (self._gathered(plan_call(one.text), "plan", view, story), one)
+                for one in planned(message.text)
+            ]
+            calls = [
+                self._gathered(call, view.tiers[call.name], view, story)
+                for call in message.tool_calls
+            ]
+        finally:
+            self._memory.put_back(view.history, story)
+        return [
+            *(
+                self._judged(evidence, view, plan=Span(start=one.start, end=one.end), text=one.text)
+                for evidence, one in plans
+            ),
+            *(self._judged(one, view, text=one.call.described()) for one in calls),
+        ]
+
+    def _gathered(self, call: ToolCall, kind: Kind, view: SessionView, story: Story) -> Evidence:
+        return gather(
+            call,
+            kind=kind,
+            spec=view.tools.get(call.name),
+            story=story,
+            directives=[
+                Directive(
+                    message=one.instruction.origin.message,
+                    text=one.instruction.text,
+                    tool=one.instruction.origin.tool or "",
+                    id=one.id,
+                )
+                for one in view.tainted
+            ],
+            delegated=_delegated(view),
+        )
+
+    def _judged(
+        self, evidence: Evidence, view: SessionView, *, text: str, plan: Span | None = None
+    ) -> Assessed:
+        chance, told = self._opinion(evidence)
+        least = self._decision.threshold(evidence.kind)
+        aligned = chance > least
+        asking = [
+            (one.directive.id, logit)
+            for one, logit in zip(evidence.suspects, told, strict=True)
+            if logit > _ASKED
+        ]
+        reason = reasons.for_call(evidence, aligned=aligned, told=bool(asking))
+        return Assessed(
+            text=text,
+            span=plan,
+            call_id=None if evidence.kind == "plan" else evidence.call.id,
+            scores=_shared_out(chance, text, view.tasks.tasks, reason, call=evidence.call),
+            objective_scores=_shared_out(chance, text, view.objectives, reason, call=evidence.call),
+            # Directives have been weighed already; named are those that a refused call follows.
+            taint_scores=tuple(
+                Score(target=id, value=sigmoid(logit), reason=reason)
+                for id, logit in asking
+                if not aligned
+            ),
+            epsilon=least,
+        )
+
+    def _opinion(self, evidence: Evidence) -> tuple[float, tuple[float, ...]]:
+        """How likely something serves the user, and the log-odds that each suspect asks for it."""
+        pairs = [inputs.asks(one.directive.text, evidence) for one in evidence.suspects]
+        if evidence.kind == "plan":
+            told = tuple(asks for asks, _ in self._said(pairs))
+            return self._decision.plan_serves(max(told, default=UNASKED)), told
+        (_, serves), *rest = self._said([inputs.serves(evidence), *pairs])
+        told = tuple(asks for asks, _ in rest)
+        return self._decision.serves(features(evidence, Opinions(serves=serves, told=told))), told
+
+    def _said(self, pairs: Sequence[inputs.Pair]) -> list[tuple[float, float]]:
+        return self._model.together(lambda pair: self._model.pair(*pair), pairs)
+
+
+def _delegated(view: SessionView) -> str:
+    return "; ".join(task.grant.source for task in view.tasks if task.grant is not None)
+
+
+def _shared_out(
+    total: float,
+    text: str,
+    tasks: Sequence[Task | Objective],
+    reason: str,
+    call: ToolCall | None = None,
+) -> tuple[Score, ...]:
+    """The chance that something serves the user, dealt out to the tasks by what they explain.
+
+    Objectives are treated alike: none are read here, but policy may make one of a system message.
+    """
+    wanted = plan_call(text) if call is None else call
+    weights = [0.05 + explained_share(wanted, task.text).share for task in tasks]
+    whole = sum(weights)
+    return tuple(
+        Score(target=task.id, value=total * weight / whole, reason=reason)
+        for task, weight in zip(tasks, weights, strict=True)
+    )

@@ -1,0 +1,219 @@
+"""The embedded model at run time: onnxruntime on the CPU, nothing sent and nothing written.
+
+A model may be used by many threads at once. It belongs to the process that loaded it: threads do
+not survive a fork, so in a forked child it refuses to answer, while `shared` loads one for each
+process.
+"""
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+from threading import Event, Lock
+from typing import Any, Literal, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from taskshield.core.errors import ModelError
+from taskshield.judges.embedded import encoding, weights
+from taskshield.judges.embedded.encoding import Encoded
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+_REMEMBERED = 4096
+"""Rows that are kept, at most 1 kB each: agents read an output and try a call again."""
+_INPUTS = {"ids", "types", "mask"}
+_OUTPUTS = {"tags", "pair"}
+
+
+class Model:
+    """A network and its tokenizer."""
+
+    def __init__(
+        self, session: Any, tokenizer: Tokenizer, *, label: str, decision: bytes, threads: int = 1
+    ) -> None:
+        self._session = session
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="taskshield")
+        self._tokenizer = tokenizer
+        self._process = os.getpid()
+        self._known = _Recent(_REMEMBERED)
+        self.label = label
+        """Name, version and hash, as logged with each decision."""
+        self.decision = decision
+        """What the judge makes of the scores, as JSON; checked together with the weights."""
+
+    @classmethod
+    def load(cls, folder: Path | None = None, *, threads: int | None = None) -> Self:
+        """The model of a folder, checked; None takes the one that comes with the package.
+
+        Args:
+            folder: What `weights.write_manifest` has been run on.
+            threads: Sequences that are computed at once, each in a thread of its own; None takes
+                two, or one where there is one processor.
+
+        Raises:
+            ModelError: The files are missing, damaged, or not those of such a model.
+        """
+        files = weights.verified(weights.SHIPPED if folder is None else folder)
+        return cls(
+            _session(files.model),
+            encoding.load_tokenizer(files.tokenizer),
+            label=files.label,
+            decision=files.decision,
+            threads=_threads() if threads is None else threads,
+        )
+
+    def together(self, function: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
+        """What a function that asks the model says of each item, several at once."""
+        if len(items) < 2:
+            return [function(item) for item in items]
+        return list(self._pool.map(function, items))
+
+    def pair(self, first: str, second: str) -> tuple[float, float]:
+        """Two logits: does the first text ask for the second, does the second serve the first.
+
+        Raises:
+            ModelError: The process was forked, or the model answers with what is no number.
+        """
+        found = self._run("pair", encoding.pair_ids(self._tokenizer, first, second))
+        return float(found[0]), float(found[1])
+
+    def tags(self, head: str, pieces: Sequence[str], stop: Event | None = None) -> list[float]:
+        """For each piece of an output a logit: does it direct whoever reads it.
+
+        Args:
+            head: What the output is, in a few words.
+            pieces: Its pieces.
+            stop: Set by somebody who does not wait for the answer any longer.
+
+        Raises:
+            ModelError: The process was forked, the model answers with what is no number, or nobody
+                waits for the answer.
+        """
+
+        def tagged(sequence: Encoded) -> list[float]:
+            if stop is not None and stop.is_set():
+                raise ModelError("nobody waits for the embedded model's answer any longer")
+            row = self._run("tags", sequence)
+            return [float(row[mark]) for mark, _ in sequence.marks]
+
+        sequences = list(encoding.output_ids(self._tokenizer, head, pieces))
+        return [logit for some in self.together(tagged, sequences) for logit in some]
+
+    def _run(self, output: Literal["pair", "tags"], sequence: Encoded) -> NDArray[np.float32]:
+        """One row of an output.
+
+        One sequence at a time: int8 models scale their numbers by all that is in a batch, so a
+        text could change the score of its neighbour. The gain of batches is 10 to 30 % only.
+        """
+        if os.getpid() != self._process:
+            raise ModelError(
+                "the embedded model was loaded before this process was forked;"
+                " load it in each process"
+            )
+        ids, types = (np.array([one], np.int64) for one in (sequence.ids, sequence.types))
+        key = sha256(output.encode() + ids.tobytes() + types.tobytes()).digest()
+        row = self._known.get(key)
+        if row is None:
+            row = self._computed(output, ids, types)
+            self._known.put(key, row)
+        return row
+
+    def _computed(
+        self, output: str, ids: NDArray[np.int64], types: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        (found,) = self._session.run([output], {"ids": ids, "types": types, "mask": ids * 0 + 1})
+        if not np.isfinite(found).all():  # a comparison with NaN is false, whatever it asks
+            raise ModelError("the embedded model answered with something that is no number")
+        row: NDArray[np.float32] = found[0]
+        return row
+
+
+def shared() -> Model:
+    """The model that comes with the package, loaded once in each process.
+
+    Raises:
+        ModelError: It is missing or damaged; the next call tries again.
+    """
+    # By process, so that a forked child neither uses its parent's model nor waits for a lock that
+    # a thread of its parent held.
+    mine = _SHARED.setdefault(os.getpid(), _Shared())
+    with mine.lock:
+        if mine.model is None:
+            mine.model = Model.load()
+        return mine.model
+
+
+class _Shared:
+    """One model, or none yet."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.model: Model | None = None
+
+
+_SHARED: dict[int, _Shared] = {}
+
+
+class _Recent:
+    """The rows that were asked for last, by what was asked."""
+
+    def __init__(self, most: int) -> None:
+        self._rows: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
+        self._most = most
+        self._lock = Lock()
+
+    def get(self, key: bytes) -> NDArray[np.float32] | None:
+        with self._lock:
+            if key in self._rows:
+                self._rows.move_to_end(key)
+            return self._rows.get(key)
+
+    def put(self, key: bytes, row: NDArray[np.float32]) -> None:
+        with self._lock:
+            self._rows[key] = row
+            if len(self._rows) > self._most:
+                self._rows.popitem(last=False)
+
+
+def _threads() -> int:
+    """Two threads, where there are two processors for this process."""
+    if hasattr(os, "sched_getaffinity"):
+        return min(2, len(os.sched_getaffinity(0)))
+    count = os.cpu_count()
+    return 1 if count is None else min(2, count)
+
+
+def _session(model: bytes) -> Any:
+    """An onnxruntime session.
+
+    From bytes and not from a path: these bytes were hashed. They are let go at the end; while the
+    session is made there are two copies (peak 69 MB, then 34; from a path 42 and 39, and a mapped
+    file is not accepted).
+    """
+    # Else onnxruntime opens a database in the user's cache and reports to its makers. It reads this
+    # when it is first imported; where somebody else imported it, only the second line is left.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # several sequences at once use processors better
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # errors are raised; nothing is printed beside them
+    try:
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors have no base of their own
+        raise ModelError("the embedded model cannot be loaded by onnxruntime") from error
+    if {one.name for one in session.get_inputs()} != _INPUTS or not _OUTPUTS <= {
+        one.name for one in session.get_outputs()
+    }:
+        raise ModelError("the embedded model has other inputs or outputs than it should have")
+    session.disable_fallback()  # there is no other provider, and it prints
+    session._model_bytes = None  # 22 MB, kept for that fallback alone
+    return session

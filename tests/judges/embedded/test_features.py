@@ -1,0 +1,131 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taskshield.core.tools import Tier
+from taskshield.judges.embedded.evidence import Kind, plan_call
+from taskshield.judges.embedded.features import UNASKED, Opinions, feature_list, features
+from taskshield.judges.embedded.planted import Directive
+from taskshield.judges.embedded.story import Story
+from tests.judges.embedded.scenes import PAID, PLANTED, STOLEN, call, evidence, story
+
+KINDS: list[Kind] = [*Tier, "plan"]
+
+
+def test_a_call_that_a_directive_explains_by_hand() -> None:
+    found = features(evidence(STOLEN), Opinions(serves=-1.0, told=(0.5, 2.0)))
+    assert found == pytest.approx(
+        dict.fromkeys(feature_list(), 0.0)
+        | {
+            "serves": -1.0,
+            "serves where something happens": -1.0,
+            "serves where data directs": -1.0,
+            "told": 2.0,
+            "told where something happens": 2.0,
+            "told more than it serves": 3.0,
+            "data directs": 1.0,
+            "directives": 1 / 6,
+            "fresh": 1.0,
+            "fresh where something happens": 1.0,
+            "financial": 1.0,
+            "financial where data directs": 1.0,
+            "values from user": 1 / 3,
+            "values from directive": 2 / 3,
+            "a value from a directive": 1.0,
+            "a value also in a directive": 1.0,
+            "user values where data directs": 1 / 3,
+            "values asked": 1 / 3,
+            "values asked where data directs": 1 / 3,
+            "values told": 1.0,
+            "values told, not asked": 2 / 3,
+            "words told": 1 / 2,
+            "words told, not asked": 1 / 2,
+        }
+    )
+
+
+def test_a_call_where_no_data_directs_by_hand() -> None:
+    found = features(evidence(PAID, directives=[]), Opinions(serves=1.5))
+    assert found == pytest.approx(
+        dict.fromkeys(feature_list(), 0.0)
+        | {
+            "serves": 1.5,
+            "serves where something happens": 1.5,
+            "told": UNASKED,
+            "told where something happens": UNASKED,
+            "financial": 1.0,
+            "values from data": 1.0,
+        }
+    )
+
+
+def test_a_known_tool_and_somebody_to_obey() -> None:
+    told = story()
+    told.hear_agent(3, "", [PAID])
+    told.hear_output(4, "Done.")
+    found = features(
+        evidence(STOLEN, told=told, delegated="the bill"), Opinions(serves=3.0, told=(1.0,))
+    )
+    assert found["known tool"] == found["known tool where data directs"] == 1
+    assert found["delegated"] == found["delegated where data directs"] == 1
+    assert found["told where delegated"] == 1 and found["told more than it serves"] == 0
+    assert found["fresh"] == found["fresh where something happens"] == 0
+
+
+def test_values_beside_a_directive_and_none_that_tells() -> None:
+    beside = call("pay", a="help@gulls.example", b="tom@harbour.example", c=1)
+    found = features(evidence(beside), Opinions(serves=0.0, told=(0.0,)))
+    assert found["values beside a directive"] == found["values from user"] == 1 / 2
+    assert found["no telling values"] == 0
+    bare = features(evidence(call("pay", c=1)), Opinions(serves=0.0, told=(0.0,)))
+    assert bare["no telling values"] == 1
+    assert not any(bare[f"values from {origin}"] for origin in ("user", "data", "new"))
+
+
+@pytest.mark.parametrize("count", [0, 3, 6, 40])
+def test_many_directives_count_as_six(count: int) -> None:
+    found = features(evidence(STOLEN, directives=[PLANTED] * count), Opinions(serves=0.0))
+    assert found["directives"] == min(count, 6) / 6
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_each_kind_has_its_own_feature(kind: Kind) -> None:
+    found = features(evidence(STOLEN, kind=kind), Opinions(serves=1.0, told=(1.0,)))
+    name = kind.value if isinstance(kind, Tier) else kind
+    names = [*(tier.value for tier in Tier), "plan"]
+    assert [one for one in names if found[one]] == [name]
+    assert [one for one in names if found[f"{one} where data directs"]] == [name]
+    happens = kind not in (Tier.READ, "plan")
+    assert found["serves where something happens"] == float(happens)
+
+
+@given(
+    kind=st.sampled_from(KINDS),
+    planted=st.integers(0, 3),
+    empty=st.booleans(),
+    plan=st.booleans(),
+    delegated=st.sampled_from(["", "Tom"]),
+    serves=st.floats(-20, 20),
+    told=st.lists(st.floats(-20, 20), max_size=2),
+)
+def test_the_names_are_always_the_same(
+    kind: Kind,
+    planted: int,
+    empty: bool,
+    plan: bool,
+    delegated: str,
+    serves: float,
+    told: list[float],
+) -> None:
+    found = evidence(
+        plan_call("Pay it.") if plan else STOLEN,
+        kind=kind,
+        told=Story() if empty else story(),
+        directives=[Directive(message=2, text=PLANTED.text)] * planted,
+        delegated=delegated,
+    )
+    made = features(found, Opinions(serves=serves, told=tuple(told)))
+    assert tuple(made) == feature_list()  # training relies on their order
+    opinions = {name for name in made if name.startswith(("serves", "told"))}
+    assert all(0 <= value <= 1 for name, value in made.items() if name not in opinions)
+    assert all(type(value) is float for value in made.values())

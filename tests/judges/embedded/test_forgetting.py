@@ -1,0 +1,137 @@
+"""What a session lets go of, a story lets go of: it is the same as if it had been read anew."""
+
+import json
+from random import Random
+
+import pytest
+
+from taskshield.core.judge import Turn
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, ToolCall, text_message
+from taskshield.core.tools import Tier
+from taskshield.core.window import remember
+from taskshield.judges.embedded import story as story_module
+from taskshield.judges.embedded.evidence import Evidence, gather
+from taskshield.judges.embedded.memory import Memory
+from taskshield.judges.embedded.planted import Directive
+from taskshield.judges.embedded.segments import Segment, segments
+from taskshield.judges.embedded.story import Story
+from taskshield.judges.embedded.stream import Hit, Place, Stream
+from taskshield.judges.embedded.tokens import tokenize
+from taskshield.judges.embedded.values import ArgumentValue
+
+WORDS = (
+    "pump valve 120 anna@example.org note-7.txt invoice send the to 2024-05-01 --- Paris".split()
+)
+
+
+def words(rng: Random, most: int) -> str:
+    return " ".join(rng.choice(WORDS) for _ in range(rng.randrange(most)))
+
+
+def turn(rng: Random, index: int) -> Turn:
+    level = rng.choice([Level.USER, Level.ASSISTANT, Level.TOOL, Level.TOOL])
+    text = rng.choice(["", "---", words(rng, 8), words(rng, 60) + ". " + words(rng, 9)])
+    calls = [ToolCall(id=f"c{index}", name=rng.choice(["send_it", "read"]), arguments="{}")]
+    return Turn(
+        message=Message(
+            level=level,
+            parts=text_message(level, text).parts,
+            tool_calls=tuple(calls if level is Level.ASSISTANT else ()),
+        ),
+        index=index,
+        refused=frozenset(rng.choice([[], [f"c{index}"]])),
+    )
+
+
+def evidence(story: Story, rng: Random) -> Evidence:
+    outputs = list(story.outputs)
+    directives = [
+        Directive(message=number, text=each.text)
+        for number in outputs[:: max(1, len(outputs) // 2)]
+        for each in story.outputs[number][:1]
+    ]
+    arguments = json.dumps({"a": words(rng, 6), "b": rng.choice(WORDS), "c": words(rng, 12)})
+    call = ToolCall(id="x", name="send_it", arguments=arguments)
+    return gather(
+        call, kind=Tier.EXTERNAL, spec=None, story=story, directives=directives, delegated=""
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_story_that_forgot_is_the_story_of_what_is_left(seed: int) -> None:
+    rng = Random(seed)
+    memory = Memory()
+    history: tuple[Turn, ...] = ()
+    let_go = False
+    for index in range(60):
+        longer = remember(history, turn(rng, index), 400)
+        let_go = let_go or len(longer) <= len(history)
+        history = longer
+        if rng.random() < 0.6:
+            story, anew = memory.take(history), Memory().take(history)
+            assert (story.asked, story.steps, story.outputs) == (
+                anew.asked,
+                anew.steps,
+                anew.outputs,
+            )
+            state = rng.getstate()
+            found = evidence(story, rng)
+            rng.setstate(state)
+            assert found == evidence(anew, rng)
+            memory.put_back(history, story)
+    assert let_go
+
+
+def test_output_is_read_once_though_old_turns_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(text: str) -> tuple[Segment, ...]:
+        read.append(text)
+        return segments(text)
+
+    monkeypatch.setattr(story_module, "segments", counted)
+    memory = Memory()
+    history = remember((), Turn(message=text_message(Level.USER, "Read it all.")), 200)
+    for index in range(1, 40):
+        message = text_message(Level.TOOL, f"This is text number {index}, and it is rather long.")
+        history = remember(history, Turn(message=message, index=index), 200)
+        memory.put_back(history, memory.take(history))
+    assert len(history) < 20
+    assert len(read) == len(set(read)) == 39
+
+
+def test_turns_without_numbers_of_their_own_are_read_anew() -> None:
+    memory = Memory()
+    turns = [Turn(message=text_message(Level.TOOL, f"Text {n}.")) for n in range(4)]
+    memory.put_back(turns, memory.take(turns))
+    left = turns[2:]
+    story = memory.take(left)
+    assert [each.text for each in story.outputs[0]] == ["Text 3."]
+    memory.put_back(left, story)
+    assert memory.take(tuple(left)) is story
+
+
+def test_a_list_that_has_grown_is_another_history() -> None:
+    memory = Memory()
+    turns = [Turn(message=text_message(Level.USER, "One."), index=0)]
+    memory.put_back(turns, memory.take(turns))
+    turns.append(Turn(message=text_message(Level.USER, "Two."), index=1))
+    assert memory.take(turns).asked == ["One.", "Two."]
+
+
+def test_a_stream_forgets_its_oldest_message_only() -> None:
+    stream = Stream()
+    places = [Place(message=number, start=0, end=9) for number in (3, 5)]
+    stream.add(tokenize("pump valve"), places[0])
+    stream.add(tokenize("valve pump"), places[1])
+    value = ArgumentValue(path="", text="valve", kind="text")
+    stream.forget(5)
+    assert stream.hit(value) == Hit(1.0, tuple(places))
+    stream.forget(3)
+    assert stream.hit(value) == Hit(1.0, (places[1],))
+    stream.forget(5)
+    assert stream.hit(value) == Hit()
+    stream.forget(5)
+    stream.add(tokenize("a valve"), places[0])
+    assert stream.hit(value) == Hit(1.0, (places[0],))
