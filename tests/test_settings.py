@@ -1,15 +1,17 @@
 """Settings: where they come from, which wins, and what is said about wrong ones."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from taskshield.core.errors import ConfigError
+from taskshield.core.options import CascadeOptions
 from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier
-from taskshield.settings import PolicySettings, Settings, load
+from taskshield.settings import CascadeSettings, PolicySettings, Settings, load
 
 
 def test_defaults_are_those_of_the_engine() -> None:
@@ -47,12 +49,33 @@ def test_every_rule_reaches_the_engine() -> None:
     )
 
 
+def test_the_defaults_of_the_cascade_are_the_judges_own() -> None:
+    assert load({}, environment={}).cascade.value() == CascadeOptions()
+    assert set(CascadeSettings.model_fields) == {each.name for each in fields(CascadeOptions)}
+
+
+def test_every_rule_reaches_the_cascade() -> None:
+    variables = {
+        "TASKSHIELD_CASCADE__TIERS": '["access", "write"]',
+        "TASKSHIELD_CASCADE__BAND": "0.5",
+        "TASKSHIELD_CASCADE__READ_TASKS": "llm",
+        "TASKSHIELD_CASCADE__ON_OUTAGE": "fail",
+        "TASKSHIELD_LLM": "openai:m",
+    }
+    settings = load({"judge": "cascade"}, environment=variables)
+    assert settings.llm == "openai:m"
+    assert settings.cascade.value() == CascadeOptions(
+        tiers=frozenset({Tier.ACCESS, Tier.WRITE}), band=0.5, read_tasks="llm", on_outage="fail"
+    )
+
+
 def test_the_defaults_are_those_of_the_papers() -> None:
     text = (Path(__file__).parent.parent / "docs" / "settings.md").read_text()
     documented = dict(re.findall(r"^\| `([\w.]+)` \| ([\d.]+) \|", text, re.MULTILINE))
     settings = Settings()
-    rules = {f"policy.{key}": value for key, value in settings.policy.model_dump().items()}
-    given = {**settings.model_dump(), **rules}
+    given = settings.model_dump()
+    for section in ("policy", "cascade"):
+        given |= {f"{section}.{key}": value for key, value in given[section].items()}
     numbers = {key: value for key, value in given.items() if type(value) in (int, float)}
     assert {key: float(value) for key, value in documented.items()} == numbers
 
@@ -141,6 +164,11 @@ def test_the_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
         ({}, {"request_timeout_s": 0}, "request_timeout_s: .*greater than 0"),
         ({}, {"budget_calls": 0}, "budget_calls: .*greater than or equal to 1"),
         ({}, {"cache_entries": -1}, "cache_entries: .*greater than or equal to 0"),
+        ({}, {"prompt_history_tokens": 0}, "prompt_history_tokens: .*greater than or equal to 1"),
+        ({}, {"cascade": {"band": -1}}, "cascade.band: .*greater than or equal to 0"),
+        ({}, {"cascade": {"on_outage": "allow"}}, "cascade.on_outage: .*'embedded' or 'fail'"),
+        ({"TASKSHIELD_CASCADE__TIERS": "[oops"}, {}, "cascade.tiers: .*environment"),
+        ({"TASKSHIELD_CASCADE__TIERS": "access"}, {}, "cascade.tiers: .*environment"),
         ({}, {"policy": {"rounds": -1}}, "policy.rounds: .*greater than or equal to 0"),
         ({}, {"policy": {"epsilon": -0.1}}, "policy.epsilon: .*greater than or equal to 0"),
     ],

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 from pydantic import SecretStr
 
-from taskshield import wiring
+from taskshield import Shield, wiring
 from taskshield.clients.scripted import ScriptedClient
 from taskshield.core.errors import (
     ConfigError,
@@ -16,17 +17,20 @@ from taskshield.core.errors import (
     JudgeTimeout,
     MissingExtraError,
 )
-from taskshield.core.judge import SessionView
+from taskshield.core.instructions import Instruction, Origin, Task, TaskSet
+from taskshield.core.judge import SessionView, Turn
 from taskshield.core.levels import Level
-from taskshield.core.messages import Message, text_message
+from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.options import JudgeOptions
 from taskshield.core.readings import TasksReading
+from taskshield.core.tools import Tier
 from taskshield.judges.budget import BudgetJudge
 from taskshield.judges.cache import CachedJudge
+from taskshield.judges.cascade import CascadeJudge
 from taskshield.judges.llm.judge import LLMJudge
 from taskshield.judges.timeout import TimedJudge
-from taskshield.settings import Settings
-from taskshield.wiring import build_judge, judge_factory, wrapped
+from taskshield.settings import PolicySettings, Settings
+from taskshield.wiring import adopt_judge, build_judge, judge_factory, wrapped
 from tests.judging import TableJudge
 from tests.model import Rules
 
@@ -42,10 +46,17 @@ def lacking(options: JudgeOptions) -> TableJudge:
     raise MissingExtraError("something", "some")
 
 
+def embedded(options: JudgeOptions) -> TableJudge:
+    return TableJudge(name="embedded", score=lambda text, task: 0.6, epsilon=0.5)
+
+
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    entries: list[EntryPoint] = []
+
     def register(name: str, target: str) -> None:
-        found = EntryPoints([EntryPoint(name=name, value=target, group=wiring.JUDGES)])
+        entries.append(EntryPoint(name=name, value=target, group=wiring.JUDGES))
+        found = EntryPoints(entries)
         monkeypatch.setattr(wiring, "entry_points", lambda group: found.select(group=group))
 
     return register
@@ -82,8 +93,10 @@ def test_a_built_in_judge_and_its_client_get_every_option(
         scheme="per_instruction",
         max_check_tokens=6_000,
         max_answer_tokens=90,
+        prompt_history_tokens=70,
     )
     judge = judge_factory(kind)(options)
+    assert isinstance(judge, LLMJudge) and judge.prompt_history_tokens == 70
     ((given, scripted),) = made
     assert given == {
         "model": "m",
@@ -107,9 +120,17 @@ def test_a_model_is_needed(name: str) -> None:
         build_judge(Settings(judge=name))
 
 
-def test_no_judge_is_an_error_that_says_how_to_name_one() -> None:
-    with pytest.raises(ConfigError, match="judge: none is set"):
-        build_judge(Settings())
+def test_the_embedded_judge_is_the_default() -> None:
+    assert build_judge(Settings()).name == "embedded"
+
+
+@pytest.mark.parametrize("judge", ["embedded", "cascade"])
+def test_a_judge_that_reads_no_objectives_cannot_be_told_to_always_judge_by_them(
+    judge: str,
+) -> None:
+    settings = Settings(judge=judge, llm="mine:m", policy=PolicySettings(objectives="on"))
+    with pytest.raises(ConfigError, match=r"^policy\.objectives: the judge"):
+        build_judge(settings)
 
 
 def test_an_unknown_judge_is_an_error_that_lists_the_known() -> None:
@@ -131,6 +152,7 @@ def test_a_plugin_gets_the_settings(registered: Callable[[str, str], None]) -> N
         scheme="per_instruction",
         max_check_tokens=900,
         max_answer_tokens=90,
+        prompt_history_tokens=70,
     )
     assert build_judge(settings).name == "plugin:a:b"
     assert SEEN.pop() == JudgeOptions(
@@ -142,6 +164,7 @@ def test_a_plugin_gets_the_settings(registered: Callable[[str, str], None]) -> N
         scheme="per_instruction",
         max_check_tokens=900,
         max_answer_tokens=90,
+        prompt_history_tokens=70,
     )
     build_judge(Settings(judge="mine"))
     assert SEEN.pop() == JudgeOptions()
@@ -204,3 +227,125 @@ def test_the_cache_remembers_as_many_answers_as_the_settings_say() -> None:
 def test_the_factories_make_llm_judges() -> None:
     factory = judge_factory("openai")
     assert isinstance(factory(JudgeOptions(model="m", api_key="k")), LLMJudge)
+
+
+def test_the_cache_of_an_llm_judge_knows_how_far_it_looks_back() -> None:
+    def asked(tokens: int) -> int:
+        client = Rules().client()
+        judge = wrapped(LLMJudge(client, prompt_history_tokens=tokens), Settings())
+        for number in range(2):
+            old = Turn(message=text_message(Level.ASSISTANT, f"{number}" * 400))
+            new = Turn(message=text_message(Level.ASSISTANT, "x" * 400))
+            view = SessionView(history=(old, new))
+            asyncio.run(judge.assess(text_message(Level.ASSISTANT, "going"), view))
+        return len(client.requests)
+
+    assert (asked(4_000), asked(60)) == (2, 1)
+
+
+USER = text_message(Level.USER, "go")
+CALL = Message(
+    level=Level.ASSISTANT, tool_calls=(ToolCall(id="c", name="pay", arguments='{"to": "x"}'),)
+)
+PAYING = SessionView(tiers={"pay": Tier.FINANCIAL})
+
+
+@pytest.fixture
+def cascading(registered: Callable[[str, str], None]) -> None:
+    registered("embedded", "tests.test_wiring:embedded")
+    registered("mine", "tests.test_wiring:plugin")
+
+
+@pytest.mark.usefixtures("cascading")
+def test_a_cascade_is_the_embedded_judge_before_an_llm() -> None:
+    judge = build_judge(Settings(judge="cascade", llm="mine:m"))
+    assert isinstance(judge, CascadeJudge)
+    assert judge.name == "cascade(embedded, plugin:m)"
+    assert SEEN.pop().model == "m"
+    assert asyncio.run(judge.tasks(USER, SessionView())).trace.judge == "embedded"
+    assert asyncio.run(judge.assess(CALL, PAYING)).trace.judge == "plugin:m"
+
+
+@pytest.mark.usefixtures("cascading")
+def test_only_the_llm_of_a_cascade_has_a_cache_and_a_budget() -> None:
+    judge = build_judge(Settings(judge="cascade", llm="mine:m", budget_calls=1))
+    readings = [asyncio.run(judge.assess(CALL, PAYING)) for _ in range(2)]
+    assert [reading.trace.cached for reading in readings] == [False, True]
+    users = [asyncio.run(judge.tasks(USER, SessionView())) for _ in range(2)]
+    assert not any(reading.trace.cached for reading in users)
+    other = replace(CALL, tool_calls=(replace(CALL.tool_calls[0], arguments="{}"),))
+    alone = asyncio.run(judge.assess(other, PAYING))
+    assert alone.trace.judge == "embedded (plugin:m out: budget)"
+
+
+@pytest.mark.usefixtures("cascading")
+def test_a_cascade_keeps_to_the_settings() -> None:
+    def asked(**settings: object) -> str:
+        told = {"judge": "cascade", "llm": "mine:m", **settings}
+        judge = build_judge(Settings.model_validate(told))
+        return asyncio.run(judge.assess(CALL, PAYING)).trace.judge
+
+    assert asked(cascade={"tiers": ["access"]}) == "embedded"  # no task, so no score: clear
+    assert asked(cascade={"tiers": ["financial"]}) == "plugin:m"
+    judge = build_judge(
+        Settings.model_validate(
+            {"judge": "cascade", "llm": "mine:m", "cascade": {"read_tasks": "llm"}}
+        )
+    )
+    assert asyncio.run(judge.tasks(USER, SessionView())).trace.judge == "plugin:m"
+
+
+@pytest.mark.parametrize("epsilon", [None, 0.01])
+@pytest.mark.usefixtures("cascading")
+def test_a_cascade_goes_by_the_threshold_of_the_policy(epsilon: float | None) -> None:
+    task = Instruction(text="go", level=Level.USER, origin=Origin(message=0))
+    view = SessionView(
+        tasks=TaskSet(tasks=(Task(id="t1", instruction=task),)), tiers={"pay": Tier.READ}
+    )
+    judge = build_judge(
+        Settings(judge="cascade", llm="mine:m", policy=PolicySettings(epsilon=epsilon))
+    )
+    reading = asyncio.run(judge.assess(CALL, view))  # 0.6 is near 0.5 and far from 0.01
+    assert reading.trace.judge == ("plugin:m" if epsilon is None else "embedded")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (Settings(judge="cascade"), "^llm: the judge 'cascade' needs one, .*TASKSHIELD_LLM"),
+        (Settings(judge="cascade:m", llm="mine:m"), "^judge: 'cascade' takes no model"),
+        (Settings(judge="cascade", llm="nobody:m"), "^llm: 'nobody' is not a known judge"),
+        (Settings(judge="cascade", llm="cascade"), "^llm: 'cascade' is not a known .*: embedded, "),
+        (Settings(judge="mine:m", llm="mine:m"), "^llm: only the judge 'cascade'"),
+        (Settings(judge="nobody"), "^judge: 'nobody' .* there are: cascade, embedded, mine$"),
+        (Settings(llm="mine:m"), "^llm: only the judge 'cascade'"),
+    ],
+)
+@pytest.mark.usefixtures("cascading")
+def test_a_wrong_cascade_is_an_error_that_names_the_key(settings: Settings, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build_judge(settings)
+
+
+def test_a_cascade_needs_the_embedded_judge(registered: Callable[[str, str], None]) -> None:
+    registered("mine", "tests.test_wiring:plugin")
+    with pytest.raises(ConfigError, match="^judge: 'embedded' is not a known judge"):
+        build_judge(Settings(judge="cascade", llm="mine:m"))
+
+
+def test_a_judge_of_ones_own_asks_no_llm() -> None:
+    with pytest.raises(ConfigError, match="^llm: only the judge 'cascade'"):
+        adopt_judge(TableJudge(), Settings(llm="mine:m"))
+
+
+@pytest.mark.usefixtures("cascading")
+def test_a_shield_tells_what_a_cascade_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TASKSHIELD_LLM", "mine:m")
+    with Shield(judge="cascade") as shield:
+        session = shield.session()
+        session.user("Pay Ada")
+        session.tool_call("send_money", {"to": "Ada"})
+        assert (shield.usage.saved, session.state.usage.saved) == (1, 1)
+        assert shield.usage.fallbacks == 0
+    with pytest.raises(ConfigError, match="^llm: only the judge"):
+        Shield(TableJudge())

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from taskshield import wiring
 from taskshield.adapters.detect import parse
 from taskshield.api.shields import Shield
 from taskshield.cli.check import check_conversation
 from taskshield.cli.main import main
 from taskshield.core.errors import WireFormatError
+from taskshield.core.options import JudgeOptions
+from taskshield.core.readings import Trace
 from tests.cli.hostile import hidden
 from tests.cli.stage import CLEAN, HIJACKED, command, endpoint, example, judge, outcome_of
 from tests.clients.upstream import Upstream, answer
@@ -95,3 +98,61 @@ def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     with endpoint() as upstream:
         assert main(command(upstream, CLEAN)) == 0
         assert upstream.seen[0].headers["authorization"] == "Bearer sk-from-outside"
+
+
+@pytest.fixture
+def embedded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for the embedded judge, to whom looking at things is fine and little else."""
+
+    def factory(kind: str, *, key: str = "judge") -> wiring.JudgeFactory:
+        return make if kind == "embedded" else found(kind, key=key)
+
+    def make(options: JudgeOptions) -> TableJudge:
+        return Free(name="embedded", score=lambda text, task: 0.9, epsilon=0.5)
+
+    found = wiring.judge_factory
+    monkeypatch.setattr(wiring, "judge_factory", factory)
+
+
+class Free(TableJudge):
+    def _trace(self) -> Trace:
+        return Trace(judge=self.name)
+
+
+def cascade(upstream: Upstream, *more: object) -> list[str]:
+    url = f"{upstream.url}/v1"
+    words = ("check", HIJACKED, "--judge", "cascade", "--llm", "openai:test", "--base-url", url)
+    return [str(word) for word in (*words, *more)]
+
+
+@pytest.mark.usefixtures("embedded")
+def test_a_cascade_asks_its_llm_where_it_matters_and_says_what_it_saved(capsys: Captured) -> None:
+    with endpoint() as upstream:
+        status = main(cascade(upstream))
+        out = " ".join(capsys.readouterr().out.split())
+        asked = len(upstream.seen)
+        assert main(cascade(upstream, "--json")) == status
+    found = json.loads(capsys.readouterr().out)
+    assert f"{asked} LLM call" in out and f"saved {8 - asked} messages judged without" in out
+    assert "LLM out" not in out
+    assert "judged by embedded, openai:test" in out
+    assert (found["usage"]["calls"], found["usage"]["saved"]) == (asked, 8 - asked)
+    assert {step["judge"] for step in found["steps"]} >= {"embedded", "openai:test"}
+
+
+@pytest.mark.usefixtures("embedded")
+def test_a_cascade_whose_llm_is_out_says_so(capsys: Captured, tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text("retries: 0\n")
+    with Upstream(answer({"error": {"message": "down"}}, status=500)) as upstream:
+        assert main(cascade(upstream, "--config", config)) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "LLM out the LLM gave no verdict on" in out
+    assert "embedded (openai:test out: unavailable)" in out
+
+
+def test_an_llm_is_for_the_cascade_only(capsys: Captured) -> None:
+    with endpoint() as upstream:
+        assert main(command(upstream, CLEAN, "--llm", "openai:test")) == 2
+        assert upstream.seen == []
+    assert "llm: only the judge 'cascade'" in capsys.readouterr().err

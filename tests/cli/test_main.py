@@ -55,10 +55,6 @@ def test_a_missing_file_is_one_line(capsys: Captured) -> None:
     )
 
 
-def test_no_judge_is_one_line(capsys: Captured) -> None:
-    assert "judge: none is set" in complaint(capsys, CLEAN)
-
-
 def test_an_unknown_judge_is_one_line(capsys: Captured) -> None:
     assert "'oracle' is not a known judge" in complaint(capsys, CLEAN, "--judge", "oracle:x")
 

@@ -40,23 +40,23 @@ class AsyncShield:
         """Make a shield. It connects when it is first used.
 
         Args:
-            judge: A name such as "openai:gpt-4o-mini", or a judge of your own.
+            judge: A name such as "openai:gpt-4o-mini" or "cascade", or a judge of your own.
             config: A YAML or TOML file with settings.
             on_decision: Called with every decision, e.g. to log it. It must not block.
-            **settings: Any key of `Settings`: base_url, api_key, timeout_s, policy, ...
+            **settings: Any key of `Settings`: base_url, api_key, timeout_s, llm, policy, ...
 
         Raises:
             ConfigError: A setting is wrong; the message names its key.
         """
         from taskshield.settings import load
-        from taskshield.wiring import build_judge, wrapped
+        from taskshield.wiring import adopt_judge, build_judge
 
         named = judge if isinstance(judge, str) else None
         self._settings = load({**settings, "judge": named}, config=config)
         if judge is None or isinstance(judge, str):
             self._judge = build_judge(self._settings)
         else:
-            self._judge = wrapped(judge, self._settings)
+            self._judge = adopt_judge(judge, self._settings)
         self._policy = self._settings.policy.value()
         self._notify = on_decision
         self._counters = Counters()
@@ -74,7 +74,7 @@ class AsyncShield:
 
     @property
     def usage(self) -> Usage:
-        """Model calls and tokens spent, over all sessions."""
+        """Model calls and tokens spent, and calls saved, over all sessions."""
         return self._usage
 
     def session(
@@ -164,7 +164,7 @@ class Shield:
 
     @property
     def usage(self) -> Usage:
-        """Model calls and tokens spent, over all sessions."""
+        """Model calls and tokens spent, and calls saved, over all sessions."""
         return self._shield.usage
 
     def session(

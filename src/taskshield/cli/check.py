@@ -36,6 +36,7 @@ class Options:
 
     file: str
     judge: str | None = None
+    llm: str | None = None
     base_url: str | None = None
     config: str | None = None
     json: bool = False
@@ -58,6 +59,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="OpenAI chat messages, Anthropic messages or taskshield's own JSON; - for stdin",
     )
     parser.add_argument("--judge", metavar="NAME", help="who judges, e.g. openai:gpt-4o-mini")
+    parser.add_argument(
+        "--llm", metavar="NAME", help="whom the judge cascade asks, e.g. openai:gpt-4o-mini"
+    )
     parser.add_argument("--base-url", metavar="URL", help="address of the judge's endpoint")
     parser.add_argument("--config", metavar="FILE", help="settings, a YAML or TOML file")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -79,7 +83,11 @@ def run(options: Options) -> int:
     with (
         terminal.progress(len(conversation.messages)) as advance,
         Shield(
-            options.judge, config=options.config, on_decision=advance, base_url=options.base_url
+            options.judge,
+            config=options.config,
+            on_decision=advance,
+            llm=options.llm,
+            base_url=options.base_url,
         ) as shield,
     ):
         decisions = check_conversation(conversation, shield)
@@ -115,6 +123,7 @@ def _options(given: argparse.Namespace) -> Options:
     return Options(
         file=given.file,
         judge=given.judge,
+        llm=given.llm,
         base_url=given.base_url,
         config=given.config,
         json=given.json,

@@ -48,8 +48,9 @@ class Outcome:
 
     @property
     def judge(self) -> str:
-        """Who judged."""
-        return self.decisions[-1].judge
+        """Who judged; of a judge that is made of several, those who spoke."""
+        spoke = [decision.judge for decision in self.decisions if decision.check == "executed"]
+        return ", ".join(dict.fromkeys(spoke)) or self.decisions[-1].judge
 
     @property
     def tasks(self) -> TaskSet:
@@ -74,7 +75,7 @@ class Outcome:
 
     @property
     def usage(self) -> Usage:
-        """Model calls and tokens spent."""
+        """Model calls and tokens spent, and calls saved."""
         return sum((decision.case.trace.usage for decision in self.decisions), NO_USAGE)
 
     @property

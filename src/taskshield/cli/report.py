@@ -102,6 +102,12 @@ def _summary(outcome: Outcome) -> RenderableType:
         f" {outcome.elapsed_ms / 1000:.1f} s"
     )
     rows.add_row(Text("spent", MINOR), Text(spent))
+    if usage.saved:
+        saved = f"{_counted(usage.saved, 'message')} judged without the LLM"
+        rows.add_row(Text("saved", MINOR), Text(saved))
+    if usage.fallbacks:
+        alone = f"the LLM gave no verdict on {_counted(usage.fallbacks, 'message')}"
+        rows.add_row(Text("LLM out", WARNING), Text(f"{alone}; the embedded judge's stands"))
     return rows
 
 

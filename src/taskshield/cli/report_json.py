@@ -61,6 +61,7 @@ def _step(decision: Decision) -> dict[str, object]:
         "findings": [_finding(finding) for finding in decision.findings],
         "calls": [_call(verdict) for verdict in decision.calls],
         "feedback": decision.feedback,
+        "judge": trace.judge,
         "prompt": trace.prompt,
         "cached": trace.cached,
         "elapsed_ms": _milliseconds(decision.elapsed_ms),

@@ -1,6 +1,7 @@
 """`taskshield bench` as people call it, on small parts of the exam."""
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from taskshield import wiring
 from taskshield.cli.bench import sitting
 from taskshield.cli.main import main
 from taskshield.evals import archive
@@ -148,6 +150,9 @@ def test_all_attacks_at_once(tmp_path: Path) -> None:
         (["--judge", "nobody"], "'nobody' is not a known judge"),
         (["--name", "../x"], "--name: letters, digits"),
         (["--config", "/none.yaml"], "--judge none takes neither --config nor --base-url"),
+        (["--llm", "openai:m"], "--judge none takes neither --config nor --base-url nor --llm"),
+        (["--judge", "allow-all", "--llm", "openai:m"], "llm: only the judge 'cascade'"),
+        (["--judge", "cascade"], "llm: the judge 'cascade' needs one"),
         (["--judge", "allow-all", "--config", "/none.yaml"], "cannot read the settings file"),
     ],
 )
@@ -167,13 +172,6 @@ def test_a_number_of_workers_is_at_least_one(tmp_path: Path, number: str) -> Non
     with pytest.raises(SystemExit) as stop:
         bench(tmp_path, "worst-case", "--workers", number)
     assert stop.value.code == 2
-
-
-def test_no_judge_at_all_is_an_error_that_says_how_to_name_one(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    assert bench(tmp_path, "worst-case", *QUICK) == 2
-    assert "judge: none is set" in capsys.readouterr().err
 
 
 def test_a_judge_that_cannot_answer_is_found_out_before_the_exam(
@@ -330,3 +328,43 @@ def test_the_attacks_are_listed(capsys: Captured) -> None:
     assert "important_instructions" in out
     assert "goal_echo" in out
     assert "manual" not in out
+
+
+@pytest.fixture
+def embedded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for the embedded judge, who lets everything pass."""
+
+    def factory(kind: str, *, key: str = "judge") -> wiring.JudgeFactory:
+        return found("allow-all" if kind == "embedded" else kind, key=key)
+
+    found = wiring.judge_factory
+    monkeypatch.setattr(wiring, "judge_factory", factory)
+
+
+@pytest.mark.usefixtures("embedded")
+def test_a_cascade_sits_the_exam_under_both_names(tmp_path: Path, capsys: Captured) -> None:
+    words = ["--judge", "cascade", "--llm", "block-side-effects", *QUICK]
+    assert bench(tmp_path, "worst-case", *words) == 0
+    (path,) = tmp_path.glob("*.json")
+    assert path.stem.endswith("-cascade+block-side-effects")
+    told = figures(path)
+    assert told["judge"] == "cascade+block-side-effects"
+    (result,) = told["results"]
+    assert value(result, "asr") == 0 and result["overall"]["llm_calls_saved"] > 0
+    assert "calls saved" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.usefixtures("embedded")
+@pytest.mark.parametrize(
+    ("outage", "complaint"),
+    [("embedded", r"llm: no verdict; .*openai:m out: unavailable"), ("fail", "judge: unavailable")],
+)
+def test_a_cascade_whose_llm_is_out_sits_no_exam(
+    tmp_path: Path, capsys: Captured, outage: str, complaint: str
+) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text(f"retries: 0\ncascade:\n  on_outage: {outage}\n")
+    with Upstream(answer({"error": {"message": "down"}}, status=500)) as upstream:
+        words = ["--judge", "cascade", "--llm", "openai:m", "--base-url", f"{upstream.url}/v1"]
+        assert bench(tmp_path, "worst-case", *words, *QUICK, "--config", str(config)) == 2
+    assert re.search(complaint, capsys.readouterr().err)

@@ -48,6 +48,8 @@ def test_a_summary_has_the_measured_figures() -> None:
             for key in ("clean_runs", "attacked_runs", "unsolved", "by_words", "errors", "outages"):
                 assert figures[key] == getattr(each, key)
             assert figures["llm_calls"] == each.usage.calls
+            assert figures["llm_calls_saved"] == each.usage.saved
+            assert figures["llm_fallbacks"] == each.usage.fallbacks
             assert figures["prompt_tokens"] == each.usage.prompt_tokens
             assert figures["completion_tokens"] == each.usage.completion_tokens
             assert figures["checks_per_conversation"] == round(each.checks, 4)

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from taskshield.core.levels import Level
+from taskshield.core.usage import Usage
 from taskshield.evals.measure.outcomes import figures
-from taskshield.evals.records import Run, Way
+from taskshield.evals.records import Run, Step, Way
 from taskshield.evals.show import comparison, published, tables
 from taskshield.evals.show.entries import Entry, entries
 from taskshield.evals.show.grids import Grid, Row
@@ -133,6 +135,14 @@ def test_the_cost_table_has_all_costs() -> None:
         (tables.short(total.usage.calls), f"{total.usage.calls / conversations:.1f}"),
         (tables.short(total.usage.tokens), tables.short(total.usage.tokens / conversations)),
     )
+
+
+def test_calls_that_a_cascade_saved_have_a_column_where_there_are_any() -> None:
+    step = Step(level=Level.TOOL, text="", check="executed", usage=Usage(saved=3))
+    cost = tables.cost(one([run(steps=(step,)), run(task=1)]))
+    assert [column.title for column in cost.columns][7:] == ["calls saved"]
+    assert cost.blocks[0].rows[0].cells[7:] == (("3", "1.5"),)
+    assert cost.notes[-1].startswith("calls saved: ")
 
 
 def test_model_calls_have_no_columns_where_there_are_none() -> None:

@@ -29,6 +29,7 @@ class Common:
     """The part of the command line that all ways share."""
 
     judge: str | None
+    llm: str | None
     base_url: str | None
     config: str | None
     version: str
@@ -46,7 +47,9 @@ class Common:
         """How a shield is made."""
         from taskshield.evals.run.workers import ShieldPlan
 
-        return ShieldPlan(judge=self.judge, base_url=self.base_url, config=self.config)
+        return ShieldPlan(
+            judge=self.judge, llm=self.llm, base_url=self.base_url, config=self.config
+        )
 
 
 def add_common(parser: argparse.ArgumentParser, *, attacks: str) -> None:
@@ -57,6 +60,9 @@ def add_common(parser: argparse.ArgumentParser, *, attacks: str) -> None:
         metavar="NAME",
         help='who judges, e.g. openai:gpt-4o-mini, allow-all, block-side-effects; "none" for no'
         " defence at all",
+    )
+    guard.add_argument(
+        "--llm", metavar="NAME", help="whom the judge cascade asks, e.g. openai:gpt-4o-mini"
     )
     guard.add_argument("--base-url", metavar="URL", help="address of the judge's endpoint")
     guard.add_argument("--config", metavar="FILE", help="settings, a YAML or TOML file")
@@ -115,10 +121,11 @@ def common(given: argparse.Namespace) -> Common:
     """Read the shared options."""
     if given.name is not None and (not given.name or _UNFIT.search(given.name)):
         raise ConfigError("--name: letters, digits and ._+- only")
-    if given.judge == NO_DEFENCE and (given.config or given.base_url):
-        raise ConfigError("--judge none takes neither --config nor --base-url")
+    if given.judge == NO_DEFENCE and (given.config or given.base_url or given.llm):
+        raise ConfigError("--judge none takes neither --config nor --base-url nor --llm")
     return Common(
         judge=given.judge,
+        llm=given.llm,
         base_url=given.base_url,
         config=given.config,
         version=given.version,

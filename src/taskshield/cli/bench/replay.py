@@ -41,6 +41,7 @@ def add_parser(ways: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="a .jsonl or .jsonl.xz file with a run on each line, or a folder of those or of .json",
     )
     add_common(parser, attacks="repeatable; all that are recorded where none is named")
+    parser.add_argument("--clean", action="store_true", help="only runs without an attack")
     parser.set_defaults(run=run)
 
 
@@ -55,6 +56,8 @@ def run(given: argparse.Namespace) -> int:
         from taskshield.evals.run import replay
     wanted = () if sitting.ALL in options.attacks else options.attacks
     found = list(replay.recorded_runs(given.paths, suites=options.suites, attacks=wanted))
+    if given.clean:
+        found = [run for run in found if run.attack is None]
     runs = _checked(found, options.version)
     attacks = tuple(dict.fromkeys(run.attack for run in runs if run.attack is not None))
     missing = [attack for attack in wanted if attack not in attacks]

@@ -121,7 +121,7 @@ def _header(options: Common, exam: Exam) -> "Header":
     if shield is not None:
         with shield:
             _try_out(shield)
-            judge = str(shield.settings.judge)
+            judge = _guard(shield)
             settings = shield.settings.model_dump_json(exclude={"judge", "api_key"})
     return Header(
         way=exam.way,
@@ -140,8 +140,23 @@ def _digest(*told: str) -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12] if any(told) else ""
 
 
+def _guard(shield: "Shield") -> str:
+    """Who judges."""
+    settings = shield.settings
+    return str(settings.judge) if settings.llm is None else f"{settings.judge}+{settings.llm}"
+
+
 def _try_out(shield: "Shield") -> None:
-    """Ask the judge once: a wrong key would otherwise be found out after a thousand outages."""
-    outage = shield.session().user("Tell me the time.").outage
-    if outage is not None:
-        raise ConfigError(f"judge: {outage.kind}: {outage.detail}")
+    """Ask the judge once: a wrong key would otherwise be found out after a thousand outages.
+
+    A cascade is also asked about a payment, because that is nothing to do without its LLM.
+    """
+    session = shield.session()
+    decisions = [session.user("Tell me the time.")]
+    if shield.settings.llm is not None:
+        decisions.append(session.tool_call("send_money", {"amount": 1}))
+    for decision in decisions:
+        if decision.outage is not None:
+            raise ConfigError(f"judge: {decision.outage.kind}: {decision.outage.detail}")
+        if decision.case.trace.usage.fallbacks:
+            raise ConfigError(f"llm: no verdict; there was only {decision.judge}")

@@ -32,6 +32,7 @@ class ShieldPlan:
 
     judge: str | None = NO_DEFENCE
     """None takes the judge of the settings."""
+    llm: str | None = None
     base_url: str | None = None
     config: str | None = None
 
@@ -43,7 +44,7 @@ class ShieldPlan:
         """
         if self.judge == NO_DEFENCE:
             return None
-        return Shield(self.judge, base_url=self.base_url, config=self.config)
+        return Shield(self.judge, llm=self.llm, base_url=self.base_url, config=self.config)
 
 
 Sit = Callable[[_J, Shield | None], Run | None]

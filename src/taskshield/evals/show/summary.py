@@ -71,6 +71,8 @@ def _figures(of: Figures) -> dict[str, object]:
         "p99_ms": _rounded(of.p99_ms),
         "llm_calls": of.usage.calls,
         "llm_calls_per_conversation": round(of.usage.calls / conversations, _DIGITS),
+        "llm_calls_saved": of.usage.saved,
+        "llm_fallbacks": of.usage.fallbacks,
         "prompt_tokens": of.usage.prompt_tokens,
         "completion_tokens": of.usage.completion_tokens,
         "tokens_per_conversation": round(of.usage.tokens / conversations, 1),

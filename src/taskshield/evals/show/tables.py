@@ -76,6 +76,7 @@ def exam(entries: Sequence[Entry]) -> Grid:
 def cost(entries: Sequence[Entry]) -> Grid:
     """What the shield costs: held-back calls, time, model calls and tokens."""
     spent = any(entry.result.overall.usage.calls for entry in entries)
+    saved = any(entry.result.overall.usage.saved for entry in entries)
     columns = [
         Column(title="false blocks", parts=("", "")),
         Column(title="false redactions", parts=("", "")),
@@ -90,18 +91,21 @@ def cost(entries: Sequence[Entry]) -> Grid:
             Column(title="LLM calls", parts=("all", "a conv.")),
             Column(title="tokens", parts=("all", "a conv.")),
         ]
+    if saved:
+        columns.append(Column(title="calls saved", parts=("all", "a conv.")))
     notes = (
         "false blocks: calls of clean runs that were not let through, per cent with 95 % interval.",
         "false redactions: tool outputs of clean runs that the agent did not get to read whole.",
         "disturbed: clean runs with a false block or redaction; of a replay, those that succeeded.",
         "missed calls: the attacker's calls that were let through; known for the worst-case agent.",
         "ms a check: of assistant and tool messages, answers from the cache left out.",
+        *(["calls saved: messages that a cascade judged without its LLM."] if saved else []),
     )
     return Grid(
         title="Cost: all suites together",
         subject="entry",
         columns=tuple(columns),
-        blocks=(Block(rows=tuple(_costs(entry, spent=spent) for entry in entries)),),
+        blocks=(Block(rows=tuple(_costs(entry, spent=spent, saved=saved) for entry in entries)),),
         notes=notes,
     )
 
@@ -183,7 +187,7 @@ def _by_suite(entry: Entry) -> list[tuple[str, Figures]]:
     return [*suites, ("overall", entry.result.overall)]
 
 
-def _costs(entry: Entry, *, spent: bool) -> Row:
+def _costs(entry: Entry, *, spent: bool, saved: bool) -> Row:
     total = entry.result.overall
     conversations = max(1, total.clean_runs + total.attacked_runs)
     cells = [
@@ -201,6 +205,9 @@ def _costs(entry: Entry, *, spent: bool) -> Row:
             (short(calls), f"{calls / conversations:.1f}"),
             (short(tokens), short(tokens / conversations)),
         ]
+    if saved:
+        unasked = total.usage.saved
+        cells.append((short(unasked), f"{unasked / conversations:.1f}"))
     return Row(label=entry.label, cells=tuple(cells))
 
 
