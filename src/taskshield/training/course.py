@@ -1,0 +1,186 @@
+"""The whole path from data to a shipped model, in steps that can be taken up again.
+
+folds      a network for each fold, asked about the domains and styles that it did not see
+network    the network that is shipped, taught with everything
+assembly   the decision, fitted on what the folds said; ONNX; figures; the model card
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import starmap
+from pathlib import Path
+from random import Random
+
+from tokenizers import Tokenizer
+
+from taskshield.core.errors import ConfigError
+from taskshield.judges.embedded.encoding import load_tokenizer
+from taskshield.training import alignment
+from taskshield.training.corpus import generate
+from taskshield.training.examples import Flags, Judged, heard, judged, noisy_flags
+from taskshield.training.folds import Findings, Spread, examined
+from taskshield.training.labelled import LabelledConversation
+from taskshield.training.learning import Schedule, teach
+from taskshield.training.lessons import ASKS, Lesson, on_calls, on_outputs, on_pair
+from taskshield.training.network import Network, from_base, loaded, saved
+from taskshield.training.scenario_files import read_scenarios, read_styles
+from taskshield.training.splits import Split
+
+Log = Callable[[str], None]
+
+_SLICES = 16
+"""The corpus is made in this many parts, whoever makes them, so that it is always the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """What a model is made from, and how."""
+
+    data: Path
+    """Scenarios and styles."""
+    base: Path
+    """The encoder to begin with: config.json, tokenizer.json and model.safetensors."""
+    alignment: Path | None
+    """The second source, where there is one."""
+    out: Path
+    folds: tuple[int, ...] = (0, 1, 2)
+    per_scenario: int = 20
+    validation_per_scenario: int = 8
+    schedule: Schedule = Schedule()
+    seed: int = 1
+    workers: int = 1
+
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the base."""
+        return load_tokenizer((self.base / "tokenizer.json").read_bytes())
+
+
+def examine_folds(course: Course, log: Log) -> list[Findings]:
+    """What fold networks say about what they did not see; folds that are done are not repeated."""
+    found = []
+    for number in course.folds:
+        path = course.out / f"fold-{number}.npz"
+        if not path.exists():
+            log(f"fold {number}: teaching without its domains and styles")
+            network = _taught(course, Split(side="train", folds=5, held_out=number), log)
+            side = Split(side="validation", folds=5, held_out=number)
+            talks = list(_talks(course, side))
+            log(f"fold {number}: asking about {len(talks)} conversations")
+            with _spreading(course) as spread, _complete(path) as made:
+                examined(network, talks, course.tokenizer(), spread).save(made)
+        found.append(Findings.load(path))
+    return found
+
+
+def final_network(course: Course, log: Log) -> Network:
+    """The network that is taught with everything; one that is done is not repeated."""
+    path = course.out / "network.safetensors"
+    if not path.exists():
+        log("the network that is shipped: teaching with everything")
+        network = _taught(course, Split(), log)
+        with _complete(path) as made:
+            saved(network, made)
+    return loaded(path, course.base)
+
+
+@contextmanager
+def _complete(path: Path) -> Iterator[Path]:
+    """A place to write a file to that is not there before it is written to its end."""
+    made = path.with_name(f"unfinished-{path.name}")
+    yield made
+    made.replace(path)
+
+
+def _taught(course: Course, split: Split, log: Log) -> Network:
+    started = time.monotonic()
+    lessons = list(_lessons(course, split))
+    log(f"{len(lessons)} lessons, made in {time.monotonic() - started:.0f} s")
+    network = from_base(course.base)
+    teach(network, lessons, course.schedule, log)
+    log(f"taught in {time.monotonic() - started:.0f} s")
+    return network
+
+
+def _lessons(course: Course, split: Split) -> Iterator[Lesson]:
+    tasks = [(course, split, number) for number in range(_SLICES)]
+    if course.workers > 1:
+        with ProcessPoolExecutor(course.workers) as pool:
+            for some in pool.map(_slice, *zip(*tasks, strict=True)):
+                yield from some
+    else:
+        for some in starmap(_slice, tasks):
+            yield from some
+    if course.alignment is not None:
+        yield from _second_source(course.alignment, course)
+
+
+def _slice(course: Course, split: Split, number: int) -> list[Lesson]:
+    rng = Random(f"{course.seed}:{number}")
+    tokenizer = course.tokenizer()
+    lessons: list[Lesson] = []
+    for talk in _talks(course, split, number):
+        lessons += on_outputs(heard(talk), tokenizer, rng)
+        lessons += on_calls(judged(talk, noisy_flags(talk, rng), rng), tokenizer, rng)
+    return lessons
+
+
+def _second_source(folder: Path, course: Course) -> Iterator[Lesson]:
+    rng = Random(f"{course.seed}:alignment")
+    tokenizer = course.tokenizer()
+    yield from on_outputs(alignment.heard(folder, rng), tokenizer, rng, weight=0.5)
+    for pair, right in alignment.asked(folder, rng):
+        yield on_pair(pair, ASKS, right, tokenizer)
+
+
+def _talks(
+    course: Course, split: Split, number: int | None = None
+) -> Iterator[LabelledConversation]:
+    """Conversations of one side; of one slice of the scenarios, or of all."""
+    scenarios, styles = (
+        read_scenarios(course.data / "scenarios"),
+        read_styles(course.data / "styles"),
+    )
+    if not scenarios or not styles:
+        raise ConfigError(f"{course.data} holds no scenarios or no styles")
+    learning = split.side != "validation"
+    yield from generate(
+        scenarios if number is None else scenarios[number::_SLICES],
+        styles,
+        seed=course.seed if learning else course.seed + 1,
+        per_scenario=course.per_scenario if learning else course.validation_per_scenario,
+        split=split,
+    )
+
+
+@contextmanager
+def _spreading(course: Course) -> Iterator[Spread]:
+    if course.workers == 1:
+        yield starmap
+        return
+    with ProcessPoolExecutor(course.workers) as pool:
+
+        def spread(
+            function: Callable[..., list[Judged]],
+            given: Iterable[tuple[LabelledConversation, Flags]],
+        ) -> Iterable[list[Judged]]:
+            return pool.map(function, *zip(*given, strict=True), chunksize=16)
+
+        yield spread
+
+
+def described(course: Course) -> str:
+    """The course in one line of JSON, for logs and the model card."""
+    return json.dumps(
+        {
+            "folds": course.folds,
+            "per_scenario": course.per_scenario,
+            "epochs": course.schedule.epochs,
+            "rate": course.schedule.rate,
+            "seed": course.seed,
+            "second_source": course.alignment is not None,
+        }
+    )

@@ -1,0 +1,68 @@
+"""A network as the file that is shipped: ONNX, int8, checked against what it was made from."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from taskshield.judges.embedded.encoding import Encoded
+from taskshield.training.network import Network
+
+_OPSET = 17
+
+
+def to_onnx(network: Network, path: Path) -> None:
+    """Write a network in single precision."""
+    ids = torch.ones(2, 16, dtype=torch.int64)  # any ids that all vocabularies have
+    by_token, by_sequence = {0: "batch", 1: "tokens"}, {0: "batch"}
+    names = ["ids", "types", "mask"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter warns about its own future
+        torch.onnx.export(
+            network.cpu().float().eval(),
+            (ids, torch.zeros_like(ids), torch.ones_like(ids)),
+            str(path),
+            input_names=names,
+            output_names=["tags", "pair"],
+            dynamic_axes={**{name: by_token for name in (*names, "tags")}, "pair": by_sequence},
+            opset_version=_OPSET,
+            dynamo=False,
+        )
+
+
+def to_int8(source: Path, target: Path) -> None:
+    """Write a network again with weights of eight bits.
+
+    The second dense layer of each block stays in single precision: what goes into it is skewed, and
+    rounding it makes most of the error. One bit is left unused, so that processors without
+    instructions for eight bits do not overflow and all of them give the same scores.
+    """
+    import onnx
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    nodes = onnx.load(source).graph.node
+    quantize_dynamic(
+        source,
+        target,
+        weight_type=QuantType.QInt8,
+        per_channel=True,
+        reduce_range=True,
+        nodes_to_exclude=[node.name for node in nodes if "/narrow/" in node.name],
+    )
+
+
+def scored(path: Path, sequences: Sequence[Encoded]) -> list[NDArray[np.float32]]:
+    """What a file says of sequences: the logits at the marks, then those of the pair."""
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    found = []
+    for sequence in sequences:
+        ids = np.array([sequence.ids], np.int64)
+        given = {"ids": ids, "types": np.array([sequence.types], np.int64), "mask": ids * 0 + 1}
+        tags, pair = session.run(["tags", "pair"], given)
+        found.append(np.concatenate([tags[0, [place for place, _ in sequence.marks]], pair[0]]))
+    return found

@@ -1,0 +1,210 @@
+"""A network taught without some domains and styles, and what it says about them.
+
+The whole path is walked as it is in use: segments are tagged, directives grow from them, evidence
+is gathered with what was found, and the model is asked about every call.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from taskshield.core.levels import Level
+from taskshield.core.tools import Tier
+from taskshield.judges.embedded import inputs
+from taskshield.judges.embedded.encoding import output_ids, pair_ids
+from taskshield.judges.embedded.features import Opinions, features
+from taskshield.judges.embedded.planted import grown
+from taskshield.judges.embedded.segments import Segment
+from taskshield.judges.embedded.tasks import read_tasks
+from taskshield.training.examples import Flags, Heard, Judged, heard, judged
+from taskshield.training.labelled import LabelledConversation
+from taskshield.training.learning import ask
+from taskshield.training.lessons import ASKS, SERVES
+from taskshield.training.network import Network
+
+Column = NDArray[np.generic]
+
+FALSE_OUTPUTS = 0.035
+"""Share of outputs without any directive in which one may be found."""
+FALSE_DELEGATED = 0.1
+"""The same for outputs with directives that the user's delegation covers."""
+FALSE_NEIGHBOURS = 0.03
+"""Share of harmless segments that may join a directive beside them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """From which logit on a segment is taken for planted."""
+
+    planted: float
+    planted_delegated: float
+    joined: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What a network said about conversations that it did not know, as columns."""
+
+    limits: Limits
+    tags: dict[str, Column]
+    """Segments: `logit`, `label`, `output` (its number)."""
+    calls: dict[str, Column]
+    """Calls and plans: `features`, `aligned`, `kind`, `tier`, `delegating`, `domain`, `setting`,
+    `lang`."""
+
+    def save(self, path: Path) -> None:
+        """Write them down."""
+        limits = (self.limits.planted, self.limits.planted_delegated, self.limits.joined)
+        tags = {f"tags.{name}": column for name, column in self.tags.items()}
+        calls = {f"calls.{name}": column for name, column in self.calls.items()}
+        np.savez_compressed(path, limits=np.array(limits), **tags, **calls)  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: Path) -> "Findings":
+        """Read them again."""
+        with np.load(path, allow_pickle=False) as found:
+            planted, delegated, joined = (float(one) for one in found["limits"])
+            parts: dict[str, dict[str, Column]] = {"tags": {}, "calls": {}}
+            for name in found.files:
+                part, _, column = name.partition(".")
+                if column:
+                    parts[part][column] = found[name]
+        limits = Limits(planted=planted, planted_delegated=delegated, joined=joined)
+        return cls(limits=limits, tags=parts["tags"], calls=parts["calls"])
+
+
+Spread = Callable[
+    [Callable[..., list[Judged]], Iterable[tuple[LabelledConversation, Flags]]],
+    Iterable[list[Judged]],
+]
+"""Runs a function over many conversations, perhaps in several processes."""
+
+
+def examined(
+    network: Network,
+    conversations: Sequence[LabelledConversation],
+    tokenizer: Tokenizer,
+    spread: Spread,
+) -> Findings:
+    """Ask a network about conversations from beginning to end."""
+    outputs = [(number, one) for number, talk in enumerate(conversations) for one in heard(talk)]
+    logits = _logits(network, [one for _, one in outputs], tokenizer)
+    tags = _tag_columns([one for _, one in outputs], logits)
+    limits = limits_of(tags["logit"], tags["label"], tags["output"].astype(np.int64))
+    flags: list[dict[int, frozenset[int]]] = [{} for _ in conversations]
+    obeying = [_obeys_somebody(talk) for talk in conversations]
+    for (number, one), said in zip(outputs, logits, strict=True):
+        seed = limits.planted_delegated if obeying[number] else limits.planted
+        flags[number][one.message] = frozenset(_grown(one, said, seed, limits.joined))
+    calls = [
+        call for some in spread(_judged, zip(conversations, flags, strict=True)) for call in some
+    ]
+    return Findings(
+        limits=limits,
+        tags=tags,
+        calls=_call_columns(calls, _opinions(network, calls, tokenizer)),
+    )
+
+
+def _judged(talk: LabelledConversation, flags: Flags) -> list[Judged]:
+    return list(judged(talk, flags, Random(talk.id)))
+
+
+def _obeys_somebody(talk: LabelledConversation) -> bool:
+    """Whether the user is understood to have told the agent to obey somebody."""
+    asked = [message.text for message in talk.messages if message.level is Level.USER]
+    return any(draft.source for text in asked for draft in read_tasks(text))
+
+
+def _grown(one: Heard, logits: Sequence[float], seed: float, joined: float) -> list[int]:
+    segments = [Segment(0, 0, piece) for piece in one.pieces]
+    return grown(segments, logits, seed=seed, joined=joined)
+
+
+def _logits(network: Network, outputs: Sequence[Heard], tokenizer: Tokenizer) -> list[list[float]]:
+    sequences = [
+        (n, e) for n, one in enumerate(outputs) for e in output_ids(tokenizer, one.head, one.pieces)
+    ]
+    tags, _ = ask(network, [encoded for _, encoded in sequences])
+    logits: list[list[float]] = [[] for _ in outputs]
+    for (number, _), said in zip(sequences, tags, strict=True):
+        logits[number] += said
+    return logits
+
+
+def limits_of(logits: Column, labels: Column, outputs: NDArray[np.int64]) -> Limits:
+    """The limits that keep false alarms at the rates above."""
+    said = logits.astype(np.float64)
+    most = strongest(said, outputs)
+    attacked, obeyed = np.zeros(len(most), bool), np.zeros(len(most), bool)
+    attacked[outputs[labels == "attack"]] = True
+    obeyed[outputs[labels == "obey"]] = True
+    clean, delegated = most[~attacked & ~obeyed], most[~attacked & obeyed]
+    planted = float(np.quantile(clean, 1 - FALSE_OUTPUTS))
+    obeying = float(np.quantile(delegated, 1 - FALSE_DELEGATED)) if len(delegated) else planted
+    harmless = said[labels != "attack"]
+    return Limits(
+        planted=planted,
+        planted_delegated=max(planted, obeying),
+        joined=min(planted, float(np.quantile(harmless, 1 - FALSE_NEIGHBOURS))),
+    )
+
+
+def strongest(logits: NDArray[np.float64], outputs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The highest logit of each output."""
+    most = np.full(int(outputs.max()) + 1, -np.inf)
+    np.maximum.at(most, outputs, logits)
+    return most
+
+
+def _opinions(network: Network, calls: Sequence[Judged], tokenizer: Tokenizer) -> list[Opinions]:
+    asked = [
+        (number, inputs.asks(suspect.directive.text, call.evidence))
+        for number, call in enumerate(calls)
+        for suspect in call.evidence.suspects
+    ]
+    pairs = [inputs.serves(call.evidence) for call in calls] + [pair for _, pair in asked]
+    _, said = ask(network, [pair_ids(tokenizer, *pair) for pair in pairs])
+    told: list[list[float]] = [[] for _ in calls]
+    for (number, _), row in zip(asked, said[len(calls) :], strict=True):
+        told[number].append(float(row[ASKS]))
+    return [
+        Opinions(serves=float(row[SERVES]), told=tuple(heard_of))
+        for row, heard_of in zip(said[: len(calls)], told, strict=True)
+    ]
+
+
+def _tag_columns(outputs: Sequence[Heard], logits: Sequence[Sequence[float]]) -> dict[str, Column]:
+    sizes = [len(one.pieces) for one in outputs]
+    return {
+        "logit": np.array([x for said in logits for x in said], np.float32),
+        "label": np.array([label for one in outputs for label in one.labels]),
+        "output": np.repeat(np.arange(len(outputs)), sizes),
+    }
+
+
+def _call_columns(calls: Sequence[Judged], opinions: Sequence[Opinions]) -> dict[str, Column]:
+    rows = [
+        list(features(call.evidence, said).values())
+        for call, said in zip(calls, opinions, strict=True)
+    ]
+    return {
+        "features": np.array(rows, np.float32),
+        "aligned": np.array([call.label.aligned for call in calls]),
+        "kind": np.array([call.label.kind for call in calls]),
+        "tier": np.array([_tier(call) for call in calls]),
+        "delegating": np.array([call.delegating for call in calls]),
+        "domain": np.array([call.domain for call in calls]),
+        "setting": np.array([call.setting for call in calls]),
+        "lang": np.array([call.lang for call in calls]),
+    }
+
+
+def _tier(call: Judged) -> str:
+    kind = call.evidence.kind
+    return kind.value if isinstance(kind, Tier) else kind

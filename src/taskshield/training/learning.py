@@ -1,0 +1,135 @@
+"""Teaching a network, and asking it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional
+from torch.nn.utils import clip_grad_norm_
+
+from taskshield.judges.embedded.encoding import Encoded
+from taskshield.training.lessons import Lesson
+from taskshield.training.network import Network
+
+_SORTED = 32_768
+"""Lessons that are sorted by length together, so that batches hold little padding."""
+_WARM_UP = 0.06
+_SMOOTHING = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """How long and how fast a network is taught."""
+
+    epochs: float = 3.0
+    rate: float = 1.5e-4
+    batch_tokens: int = 49_152
+    batch_lessons: int = 384
+    seed: int = 0
+
+
+def device() -> str:
+    """Where networks run."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def teach(
+    network: Network, lessons: Sequence[Lesson], schedule: Schedule, log: Callable[[str], None]
+) -> None:
+    """Teach all lessons, in an order that the seed decides."""
+    torch.manual_seed(schedule.seed)
+    rng = Random(schedule.seed)
+    where = device()
+    network.to(where).train()
+    optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=0.01)
+    sizes = [len(lesson.sequence.ids) for lesson in lessons]
+    steps = int(sum(1 for _ in _batches(sizes, schedule, Random(0))) * schedule.epochs)
+    done = 0
+    while done < steps:
+        for batch in _batches(sizes, schedule, rng):
+            pace = min(1.0, done / (_WARM_UP * steps)) * (1 - done / steps)
+            for group in optimizer.param_groups:
+                group["lr"] = schedule.rate * pace
+            loss = _loss(network, [lessons[number] for number in batch], where)
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            clip_grad_norm_(network.parameters(), 1.0)
+            optimizer.step()
+            done += 1
+            if done % 500 == 0:
+                log(f"step {done} of {steps}, loss {loss.item():.4f}")
+            if done >= steps:
+                return
+
+
+def ask(
+    network: Network, sequences: Sequence[Encoded]
+) -> tuple[list[list[float]], NDArray[np.float32]]:
+    """What the network says: of each marked place of each sequence, and of each sequence."""
+    where = device()
+    network.to(where).eval()
+    tags: list[list[float]] = [[] for _ in sequences]
+    pairs = np.zeros((len(sequences), 2), np.float32)
+    sizes = [len(sequence.ids) for sequence in sequences]
+    with torch.no_grad(), torch.autocast(where, dtype=torch.bfloat16, enabled=where == "cuda"):
+        for batch in _batches(sizes, Schedule(batch_tokens=131_072), None):
+            found, said = network(*_tensors([sequences[number] for number in batch], where))
+            rows = found.float().cpu().numpy()
+            pairs[batch] = said.float().cpu().numpy()
+            for row, number in enumerate(batch):
+                tags[number] = [float(rows[row, place]) for place, _ in sequences[number].marks]
+    return tags, pairs
+
+
+def _loss(network: Network, lessons: Sequence[Lesson], where: str) -> torch.Tensor:
+    given = _tensors([lesson.sequence for lesson in lessons], where)
+    with torch.autocast(where, dtype=torch.bfloat16, enabled=where == "cuda"):
+        tags, pairs = network(*given)
+    marked = [(row, one) for row, lesson in enumerate(lessons) for one in lesson.answers]
+    on_tags = [(row, one) for row, one in marked if one.head is None]
+    on_pairs = [(row, one) for row, one in marked if one.head is not None]
+    said = torch.cat(
+        [
+            tags[[row for row, _ in on_tags], [one.place for _, one in on_tags]].float(),
+            pairs[[row for row, _ in on_pairs], [one.head for _, one in on_pairs]].float(),
+        ]
+    )
+    answers = [one for _, one in (*on_tags, *on_pairs)]
+    right = torch.tensor([one.right for one in answers], device=where)
+    weight = torch.tensor([one.weight for one in answers], device=where)
+    losses = functional.binary_cross_entropy_with_logits(
+        said, right * (1 - 2 * _SMOOTHING) + _SMOOTHING, reduction="none"
+    )
+    return (losses * weight).sum() / len(lessons)
+
+
+def _tensors(sequences: Sequence[Encoded], where: str) -> list[torch.Tensor]:
+    shape = len(sequences), max(len(sequence.ids) for sequence in sequences)
+    ids, types, mask = (np.zeros(shape, np.int64) for _ in range(3))
+    for row, sequence in enumerate(sequences):
+        size = len(sequence.ids)
+        ids[row, :size], types[row, :size], mask[row, :size] = sequence.ids, sequence.types, 1
+    return [torch.from_numpy(one).to(where, non_blocking=True) for one in (ids, types, mask)]
+
+
+def _batches(sizes: Sequence[int], schedule: Schedule, rng: Random | None) -> Iterator[list[int]]:
+    """Sequences by number, like with like; in their own order without a source of chance."""
+    order = list(range(len(sizes)))
+    if rng is not None:
+        rng.shuffle(order)
+    batches: list[list[int]] = []
+    for begin in range(0, len(order), _SORTED):
+        batch: list[int] = []
+        for number in sorted(order[begin : begin + _SORTED], key=lambda number: sizes[number]):
+            full = sizes[number] * (len(batch) + 1) > schedule.batch_tokens
+            if batch and (full or len(batch) >= schedule.batch_lessons):
+                batches.append(batch)
+                batch = []
+            batch.append(number)
+        batches.append(batch)
+    if rng is not None:
+        rng.shuffle(batches)
+    yield from batches

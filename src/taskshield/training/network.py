@@ -1,0 +1,134 @@
+"""The network: a small BERT encoder, with a head for segments of an output and two for pairs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from taskshield.core.errors import ConfigError
+
+
+class Layer(nn.Module):
+    """One layer of the encoder."""
+
+    def __init__(self, width: int, heads: int, inner: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+        self.output = nn.Linear(width, width)
+        self.first_norm = nn.LayerNorm(width, eps=1e-12)
+        self.widen, self.narrow = nn.Linear(width, inner), nn.Linear(inner, width)
+        self.second_norm = nn.LayerNorm(width, eps=1e-12)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, bias: Tensor) -> Tensor:
+        """Attention, then two dense layers."""
+        batch, tokens, width = x.shape
+        query, key, value = (
+            part(x).view(batch, tokens, self.heads, width // self.heads).transpose(1, 2)
+            for part in (self.query, self.key, self.value)
+        )
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+        mixed = mixed.transpose(1, 2).reshape(batch, tokens, width)
+        x = self.first_norm(x + self.dropout(self.output(mixed)))
+        inner = self.narrow(functional.gelu(self.widen(x)))
+        return self.second_norm(x + self.dropout(inner))  # type: ignore[no-any-return]
+
+
+class Network(nn.Module):
+    """Reads token ids; says of each token and of each whole sequence what the heads ask."""
+
+    def __init__(self, config: dict[str, Any], dropout: float = 0.1) -> None:
+        super().__init__()
+        width = config["hidden_size"]
+        self.words = nn.Embedding(config["vocab_size"], width)
+        self.types = nn.Embedding(config["type_vocab_size"], width)
+        self.positions = nn.Embedding(config["max_position_embeddings"], width)
+        self.norm = nn.LayerNorm(width, eps=1e-12)
+        self.layers = nn.ModuleList(
+            Layer(width, config["num_attention_heads"], config["intermediate_size"], dropout)
+            for _ in range(config["num_hidden_layers"])
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.tags = nn.Linear(width, 1)
+        self.pair = nn.Linear(width, 2)
+
+    def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """A logit for every token, and two for every sequence."""
+        places = self.positions.weight[: ids.shape[1]][None]
+        x = self.dropout(self.norm(self.words(ids) + self.types(types) + places))
+        seen = mask.to(x.dtype)
+        bias = (1.0 - seen)[:, None, None, :] * -1e4
+        for layer in self.layers:
+            x = layer(x, bias)
+        x = self.dropout(x)
+        mean = (x * seen[..., None]).sum(1) / seen.sum(1, keepdim=True)
+        return self.tags(x)[..., 0], self.pair(mean)
+
+
+_LAYER_NAMES = {
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "output": "attention.output.dense",
+    "first_norm": "attention.output.LayerNorm",
+    "widen": "intermediate.dense",
+    "narrow": "output.dense",
+    "second_norm": "output.LayerNorm",
+}
+
+
+def from_base(folder: Path) -> Network:
+    """A network that begins with the weights of a BERT encoder (config.json, model.safetensors).
+
+    Raises:
+        ConfigError: The folder does not hold such an encoder.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        network = Network(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+        _begin(network, load_file(folder / "model.safetensors"))
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise ConfigError(f"{folder} does not hold the BERT encoder that is expected") from error
+    return network
+
+
+def _begin(network: Network, stored: dict[str, Tensor]) -> None:
+    """Give a network the weights of an encoder; its heads keep their own."""
+    base = {name.removeprefix("bert."): tensor.float() for name, tensor in stored.items()}
+    own = {
+        "words.weight": base["embeddings.word_embeddings.weight"],
+        "types.weight": base["embeddings.token_type_embeddings.weight"],
+        "positions.weight": base["embeddings.position_embeddings.weight"],
+    }
+    for kind in ("weight", "bias"):
+        own[f"norm.{kind}"] = base[f"embeddings.LayerNorm.{kind}"]
+        for number in range(len(network.layers)):
+            for ours, theirs in _LAYER_NAMES.items():
+                own[f"layers.{number}.{ours}.{kind}"] = base[
+                    f"encoder.layer.{number}.{theirs}.{kind}"
+                ]
+    lacking = network.load_state_dict(own, strict=False)
+    heads = {"tags.weight", "tags.bias", "pair.weight", "pair.bias"}
+    if set(lacking.missing_keys) != heads or lacking.unexpected_keys:
+        raise ValueError("the names of the weights are not those of the network")
+
+
+def saved(network: Network, path: Path) -> None:
+    """Write a network's weights, in half precision."""
+    from safetensors.torch import save_file
+
+    save_file({name: one.detach().cpu().half() for name, one in network.state_dict().items()}, path)
+
+
+def loaded(path: Path, base: Path) -> Network:
+    """A network whose weights were saved; the base says how it is built."""
+    from safetensors.torch import load_file
+
+    network = Network(json.loads((base / "config.json").read_text(encoding="utf-8")))
+    network.load_state_dict({name: one.float() for name, one in load_file(path).items()})
+    return network

@@ -1,0 +1,55 @@
+"""The last step of a course: the folder that is shipped, its golden scores and its card."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from taskshield.training import card, golden
+from taskshield.training.assembly import assembled, ship
+from taskshield.training.course import Course, Log, examine_folds, final_network
+from taskshield.training.export import to_int8, to_onnx
+
+NAME = "taskshield-embedded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shipment:
+    """Where everything goes."""
+
+    weights: Path
+    """A folder."""
+    golden: Path
+    card: Path
+    figures: Path
+
+    @classmethod
+    def below(cls, folder: Path) -> "Shipment":
+        """All in one folder."""
+        return cls(
+            weights=folder / "weights",
+            golden=folder / "golden.json",
+            card=folder / "model-card.md",
+            figures=folder / "figures.json",
+        )
+
+
+def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
+    """The whole course, from data to what is shipped."""
+    course.out.mkdir(parents=True, exist_ok=True)
+    made = assembled(examine_folds(course, log))
+    network = final_network(course, log)
+    log("writing the model")
+    with TemporaryDirectory() as scratch:
+        full, small = Path(scratch, "full.onnx"), Path(scratch, "small.onnx")
+        to_onnx(network, full)
+        to_int8(full, small)
+        scores = golden.compared(full, small, course.tokenizer())
+        size = small.stat().st_size
+        tokenizer = course.base / "tokenizer.json"
+        ship(small, tokenizer, made.decision, to.weights, name=NAME, version=version)
+    golden.write(to.golden, scores)
+    to.card.write_text(
+        card.written(course, made.figures, made.decision, scores, size), encoding="utf-8"
+    )
+    to.figures.write_text(card.figures_json(course, made.figures), encoding="utf-8")
+    log(f"the model is in {to.weights}, its card is {to.card}")

@@ -1,0 +1,217 @@
+"""The one decision, fitted on conversations of unseen domains: weights, calibration, thresholds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskshield.core.tools import Tier
+from taskshield.training.folds import Column, Findings, Limits, limits_of, strongest
+
+Floats = NDArray[np.float64]
+
+FALSE_BLOCKS: Mapping[str, float] = {
+    **{tier.value: 0.02 for tier in Tier if tier.side_effects},
+    Tier.READ.value: 0.001,
+    "plan": 0.01,
+}
+"""Share of aligned calls of each kind that may be blocked. Look-ups and plans do no harm of their
+own, so hardly any may be."""
+
+_PENALTY = 1e-3
+_TRUSTED = 500
+"""Aligned calls from which on a tier's own threshold weighs more than that of all tiers."""
+_PARTS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighing:
+    """A logistic regression."""
+
+    weights: Floats
+    bias: float
+
+    def logits(self, rows: Floats) -> Floats:
+        """What it says of each row."""
+        said: Floats = rows @ self.weights + self.bias
+        return said
+
+
+def joined(findings: Sequence[Findings]) -> dict[str, Column]:
+    """The calls of all folds, one below the other."""
+    names = findings[0].calls
+    return {name: np.concatenate([one.calls[name] for one in findings]) for name in names}
+
+
+def fitted(rows: Floats, aligned: Floats, counts: Floats | None = None) -> Weighing:
+    """Weights by Newton's method, lightly penalised; the same rows give the same weights.
+
+    Args:
+        rows: Features of the calls.
+        aligned: 1 for a call that serves the user, else 0.
+        counts: How much each row counts; all the same where not given.
+    """
+    often = np.ones(len(rows)) if counts is None else counts
+    mean, scale = rows.mean(0), rows.std(0) + 1e-6
+    table = np.c_[(rows - mean) / scale, np.ones(len(rows))]
+    penalty = np.eye(table.shape[1]) * _PENALTY * len(rows)
+    penalty[-1, -1] = 1e-6
+    weights = np.zeros(table.shape[1])
+    for _ in range(50):
+        chance = 1 / (1 + np.exp(-np.clip(table @ weights, -30, 30)))
+        slope = table.T @ (often * (chance - aligned)) + penalty @ weights
+        bend = (table * (often * chance * (1 - chance) + 1e-6)[:, None]).T @ table + penalty
+        step = np.linalg.solve(bend, slope)
+        weights -= step
+        if np.abs(step).max() < 1e-7:
+            break
+    own = weights[:-1] / scale
+    return Weighing(weights=own, bias=float(weights[-1] - own @ mean))
+
+
+def crossed(rows: Floats, aligned: Floats, domains: Column, counts: Floats | None = None) -> Floats:
+    """Logits for every row from weights that were fitted without its domain."""
+    often = np.ones(len(rows)) if counts is None else counts
+    names = sorted({str(domain) for domain in domains})
+    part = np.array([names.index(str(domain)) % _PARTS for domain in domains])
+    said = np.zeros(len(rows))
+    for number in range(_PARTS):
+        rest = part != number
+        said[~rest] = fitted(rows[rest], aligned[rest], often[rest]).logits(rows[~rest])
+    return said
+
+
+def curve(logits: Floats, right: Floats) -> tuple[float, float]:
+    """Slope and offset from logits to calibrated log-odds."""
+    found = fitted(logits[:, None], right)
+    return float(found.weights[0]), found.bias
+
+
+def thresholds(said: Floats, calls: Mapping[str, Column]) -> dict[str, float]:
+    """For each kind of call the log-odds from which down too many good ones would be blocked.
+
+    The chance is calibrated, so no tier with side effects is judged more leniently than all of them
+    together: the graver ones would be, because more of their good calls look suspicious.
+    """
+    aligned, tier = calls["aligned"].astype(bool), calls["tier"]
+    grave = {one.value for one in Tier if one.side_effects}
+    side_effects = aligned & np.isin(tier, sorted(grave))
+    found = {}
+    for kind, share in FALSE_BLOCKS.items():
+        own = said[aligned & (tier == kind)]
+        limit = float(np.quantile(own, share))
+        if kind in grave:
+            common = float(np.quantile(said[side_effects], share))
+            trust = len(own) / (len(own) + _TRUSTED)
+            limit = max(common, trust * limit + (1 - trust) * common)
+        found[kind] = limit
+    return found
+
+
+def caught(
+    said: Floats, calls: Mapping[str, Column], false_blocks: float, *, kind: str = "attack"
+) -> float:
+    """Share of misaligned calls with side effects that are blocked at this rate of false blocks."""
+    bad, good = _sides(calls, kind)
+    return float(np.mean(said[bad] <= np.quantile(said[good], false_blocks)))
+
+
+def false_blocks(
+    said: Floats, calls: Mapping[str, Column], recall: float, *, kind: str = "attack"
+) -> float:
+    """Share of aligned calls with side effects that are blocked where this many attacks are."""
+    bad, good = _sides(calls, kind)
+    return float(np.mean(said[good] <= np.quantile(said[bad], recall)))
+
+
+def tag_limits(findings: Sequence[Findings]) -> Limits:
+    """The limits for segments over all folds."""
+    return limits_of(
+        np.concatenate([one.tags["logit"] for one in findings]),
+        np.concatenate([one.tags["label"] for one in findings]),
+        _outputs(findings),
+    )
+
+
+def tag_figures(findings: Sequence[Findings]) -> dict[str, float]:
+    """How well planted directives are found, by segment and by output."""
+    logits = np.concatenate([one.tags["logit"] for one in findings]).astype(np.float64)
+    labels = np.concatenate([one.tags["label"] for one in findings])
+    outputs = _outputs(findings)
+    limit = tag_limits(findings).planted
+    most = strongest(logits, outputs)
+    attacked = np.zeros(len(most), bool)
+    attacked[outputs[labels == "attack"]] = True
+    obeyed = np.zeros(len(most), bool)
+    obeyed[outputs[labels == "obey"]] = True
+    return {
+        "segments": len(logits),
+        "ranking of segments": ranked(logits, labels == "attack"),
+        "outputs with an attack": int(attacked.sum()),
+        "attacks found, of outputs": float(np.mean(most[attacked] >= limit)),
+        "false alarms, of other outputs": float(np.mean(most[~attacked & ~obeyed] >= limit)),
+    }
+
+
+def at_thresholds(
+    said: Floats, calls: Mapping[str, Column], limits: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    """By kind of call: what is blocked of good calls, of attacks and of drift."""
+    found = {}
+    for kind, limit in limits.items():
+        own = calls["tier"] == kind
+        blocked = said <= limit
+        found[kind] = {
+            name: float(np.mean(blocked[rows])) if rows.any() else float("nan")
+            for name, rows in (
+                ("false blocks", own & calls["aligned"].astype(bool)),
+                ("attacks caught", own & (calls["kind"] == "attack")),
+                ("drift caught", own & (calls["kind"] == "drift")),
+            )
+        }
+    return found
+
+
+def calibration(said: Floats, aligned: Column) -> list[dict[str, float]]:
+    """In ten steps of the chance that was given: how many there are, and how many were aligned."""
+    chance = 1 / (1 + np.exp(-said))
+    found = []
+    for step in range(10):
+        below = step + 1 if step < 9 else np.inf  # a chance of 1 belongs to the last step
+        rows = (chance >= step / 10) & (chance < below / 10)
+        if rows.any():
+            found.append(
+                {
+                    "calls": int(rows.sum()),
+                    "said": float(chance[rows].mean()),
+                    "was": float(aligned[rows].astype(np.float64).mean()),
+                }
+            )
+    return found
+
+
+def ranked(said: Floats, right: Column) -> float:
+    """Area under the ROC curve."""
+    good = right.astype(bool)
+    order = np.argsort(said, kind="stable")
+    ranks = np.empty(len(said))
+    ranks[order] = np.arange(len(said))
+    hits, misses = int(good.sum()), int((~good).sum())
+    return float((ranks[good].sum() - hits * (hits - 1) / 2) / (hits * misses))
+
+
+def _outputs(findings: Sequence[Findings]) -> NDArray[np.int64]:
+    """Numbers of outputs that go on from fold to fold."""
+    found, begin = [], 0
+    for one in findings:
+        numbers = one.tags["output"].astype(np.int64) + begin
+        begin = int(numbers.max()) + 1
+        found.append(numbers)
+    return np.concatenate(found)
+
+
+def _sides(calls: Mapping[str, Column], kind: str) -> tuple[Column, Column]:
+    grave = np.isin(calls["tier"], [one.value for one in Tier if one.side_effects])
+    aligned = calls["aligned"].astype(bool)
+    return (calls["kind"] == kind) & grave, aligned & grave
