@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from taskshield import AsyncShield
 from taskshield.core.completeness import check_reading
 from taskshield.core.decisions import Decision
-from taskshield.core.errors import ConfigError, JudgeUnavailable, ModelError
+from taskshield.core.errors import ConfigError, JudgeOverwhelmed, JudgeUnavailable, ModelError
 from taskshield.core.instructions import (
     Grant,
     Instruction,
@@ -427,6 +427,20 @@ def test_a_check_that_nobody_waits_for_is_given_up() -> None:
         assert await asyncio.to_thread(given_up.wait, 30)
 
     asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        text_message(Level.TOOL, "x" * 2_000_001),
+        calling(ToolCall(id="c9", name="send_money", arguments="x" * 2_000_001)),
+    ],
+)
+def test_what_is_too_long_to_be_judged_is_said_to_be_so_at_once(message: Message) -> None:
+    model = ScriptedModel()
+    with pytest.raises(JudgeOverwhelmed):
+        assessed(model, message)
+    assert model.pairs == [] and model.pieces == []
 
 
 def test_after_an_outage_a_conversation_goes_on() -> None:

@@ -17,6 +17,11 @@ def against(found: Evidence, *, told: bool = False) -> str:
     return for_call(found, aligned=False, told=told)
 
 
+def test_words_aside_that_ask_for_it() -> None:
+    said = for_call(evidence(NEW), aligned=False, told=False, aside=True)
+    assert said == "No task of yours asks to send money; words in the data do."
+
+
 def in_favour(found: Evidence) -> str:
     return for_call(found, aligned=True, told=False)
 

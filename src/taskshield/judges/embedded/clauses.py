@@ -1,12 +1,12 @@
 """Sentences of a message and the clauses that each stand for one order, with their places.
 
-Quotations, code and parentheses are never cut. What a clause is belongs to `directives`.
+Quotations, code and parentheses are never cut. What a clause is belongs to `orders`.
 """
 
 import re
 from collections.abc import Iterator
 
-from taskshield.judges.embedded.directives import (
+from taskshield.judges.embedded.orders import (
     opens_condition,
     opens_order,
     opens_question,

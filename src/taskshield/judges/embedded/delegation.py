@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from taskshield.judges.embedded.clauses import clauses, sentences
 from taskshield.judges.embedded.delegation_abroad import foreign_source
-from taskshield.judges.embedded.directives import request_end, skip_fillers
 from taskshield.judges.embedded.language import is_english
+from taskshield.judges.embedded.orders import request_end, skip_fillers
 
 _LOOKED_AT = 2000
 """So much of an order is read; more is data that was pasted into it."""

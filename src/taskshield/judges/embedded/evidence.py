@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from taskshield.core.messages import ToolCall
-from taskshield.core.tools import Tier, ToolSpec
+from taskshield.core.tools import Tier, ToolSpec, name_words
 from taskshield.judges.embedded.explanation import Explained, explained_share
 from taskshield.judges.embedded.planted import Directive
 from taskshield.judges.embedded.provenance import Provenance, provenance
@@ -19,6 +19,12 @@ Kind: TypeAlias = Tier | Literal["plan"]
 
 _SUSPECTS = 2
 """Directives that a call is compared with by the model: those that explain most of it."""
+_SENTENCE = 4
+"""Words that it takes to ask for something."""
+_LOOK_UPS = frozenset(
+    "get fetch read browse visit view load search find list lookup look crawl scrape".split()
+)
+_PAGES = frozenset("page url link site website webpage web file document tab".split())
 _REACH = 3
 """Segments on either side of a directive that are near it."""
 
@@ -55,10 +61,16 @@ class Evidence:
     """How much of the call the user's words explain."""
     suspects: tuple[Suspect, ...]
     """Directives in the data, the one that explains most first; only the best few."""
+    aside: Suspect | None
+    """For a call with side effects that no directive explains: the words in the data that explain
+    most of it, though nothing else speaks against them. Not for look-ups, which follow links in
+    data all the time."""
     directives: int
     """How many directives there are in all."""
     fresh: bool
     """Whether one of them came with the newest output."""
+    newest: int
+    """Number of the newest output's message; -1 where there is none."""
     known: bool
     """Whether the same tool was called before."""
     delegated: str
@@ -97,6 +109,10 @@ def gather(
     )
     # The model is asked about a directive that shares something with the call, and about the best.
     suspects = [one for rank, one in enumerate(suspects) if not rank or one.explains.share > 0]
+    aside = None
+    acts = kind != "plan" and kind.side_effects and not _looks_up(call.name)
+    if acts and not (suspects and suspects[0].explains.share):
+        aside = _aside(call, values, story)
     request = "\n".join(story.asked)
     newest = max(story.outputs, default=-1)
     return Evidence(
@@ -107,8 +123,10 @@ def gather(
         request=request,
         asked=explained_share(call, request),
         suspects=tuple(suspects[:_SUSPECTS]),
+        aside=aside,
         directives=len(directives),
         fresh=any(one.message == newest for one in directives),
+        newest=newest,
         known=spoken(call.name) in story.steps,
         delegated=delegated,
         steps=tuple(story.steps[-4:]),
@@ -122,6 +140,31 @@ def _sourced(
     found = provenance(value, story.sources, planted.__contains__)
     beside = found.kind == "data" and near.issuperset(found.places)
     return Sourced(value=value, found=found, near=beside)
+
+
+def _looks_up(name: str) -> bool:
+    """Whether a tool's name says that it fetches something, be it from outside."""
+    words = set(name_words(name))
+    return bool(words & _LOOK_UPS) or ("open" in words and bool(words & _PAGES))
+
+
+def _aside(call: ToolCall, values: Sequence[Sourced], story: Story) -> Suspect | None:
+    places = dict.fromkeys(
+        place
+        for one in values
+        if not one.value.trivial and one.found.kind == "data"
+        for place in one.found.places
+    )
+    words = {place: story.words_at(place) for place in places}
+    found = [
+        Suspect(
+            directive=Directive(message=place.message, text=text),
+            explains=explained_share(call, text),
+        )
+        for place, text in words.items()
+        if len(text.split()) >= _SENTENCE
+    ]
+    return max(found, key=lambda one: one.explains.share, default=None)
 
 
 def _snippet(values: Sequence[Sourced], story: Story) -> str:

@@ -13,6 +13,8 @@ from taskshield.judges.embedded.explanation import Explained
 UNASKED = -6.0
 """The opinion that no directive asks for a call, where there is none that could."""
 
+_HARDLY = -2.0
+"""Log-odds below which words in the data hardly ask for a call."""
 _KINDS = (*Tier, "plan")
 _ORIGINS = ("user", "data", "directive", "assistant", "new")
 
@@ -25,6 +27,8 @@ class Opinions:
     """That it serves the user, given all evidence."""
     told: tuple[float, ...] = ()
     """That each suspect asks for it."""
+    aside: float = UNASKED
+    """That the words aside ask for it."""
 
 
 def features(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
@@ -49,7 +53,18 @@ def features(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
         "delegated": float(bool(evidence.delegated)),
         "delegated where data directs": float(bool(evidence.delegated)) * suspected,
     }
-    return {**plain, **_kinds(evidence), **_origins(evidence), **_explanations(evidence)}
+    return {
+        **plain,
+        **_kinds(evidence),
+        **_origins(evidence),
+        **_explanations(evidence),
+        **_aside(evidence, opinions),
+    }
+
+
+def aside_list() -> tuple[str, ...]:
+    """The names of the features about words aside; they are the last ones."""
+    return tuple(_aside(_NOTHING, Opinions(serves=0.0)))
 
 
 def feature_list() -> tuple[str, ...]:
@@ -105,6 +120,24 @@ def _explanations(evidence: Evidence) -> dict[str, float]:
     }
 
 
+def _aside(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
+    """Whether words in the data that nothing else speaks against ask for the call."""
+    aside = evidence.aside
+    there = float(aside is not None)
+    asks = max(0.0, opinions.aside - _HARDLY) * there
+    delegated = float(bool(evidence.delegated))
+    fresh = float(aside is not None and aside.directive.message == evidence.newest)
+    values = 0.0 if aside is None else aside.explains.value_share
+    return {
+        "words aside": there,
+        "words aside ask": asks,
+        "words aside ask where delegated": asks * delegated,
+        "words aside ask and explain": asks * values,
+        "words aside ask and explain where delegated": asks * values * delegated,
+        "words aside ask and are fresh": asks * fresh,
+    }
+
+
 _NONE = Explained(values=0, values_found=0, words=0, words_found=0)
 _NOTHING = Evidence(
     call=ToolCall(id="", name="", arguments=""),
@@ -114,8 +147,10 @@ _NOTHING = Evidence(
     request="",
     asked=_NONE,
     suspects=(),
+    aside=None,
     directives=0,
     fresh=False,
+    newest=-1,
     known=False,
     delegated="",
     steps=(),

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from threading import Event
 
-from taskshield.core.errors import ConfigError, JudgeUnavailable
+from taskshield.core.errors import ConfigError, JudgeOverwhelmed, JudgeUnavailable
 from taskshield.core.instructions import Objective, Span, Task
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
@@ -27,6 +27,9 @@ from taskshield.judges.embedded.tasks import read_tasks
 NAME = "embedded"
 _ASKED = 0.0
 """The logit from which on a directive is said to ask for a call."""
+_LARGEST = 2_000_000
+"""Characters of an output, or of one call's arguments. What is longer is refused at once: it would
+take longer than anybody waits, and whoever wrote it may want that."""
 _HARMLESS = 0.1
 """Directives that are this likely to be planted are reported, even where they are let pass."""
 _ROUNDING = 1e-9
@@ -61,6 +64,11 @@ class EmbeddedJudge:
 
     async def assess(self, message: Message, view: SessionView) -> Reading:
         """The directives of a tool's output, or the plans and calls of the agent, each scored."""
+        if (
+            max(len(message.text), *(len(one.arguments) for one in message.tool_calls), 0)
+            > _LARGEST
+        ):
+            raise JudgeOverwhelmed("the message is too long for the embedded judge")
         stop = Event()
         try:
             if message.level is Level.TOOL:
@@ -157,15 +165,18 @@ class EmbeddedJudge:
     def _judged(
         self, evidence: Evidence, view: SessionView, *, text: str, plan: Span | None = None
     ) -> Assessed:
-        chance, told = self._opinion(evidence)
+        opinions = self._opinions(evidence)
+        chance = self._chance(evidence, opinions)
         least = self._decision.threshold(evidence.kind)
         aligned = chance > least
         asking = [
             (one.directive.id, logit)
-            for one, logit in zip(evidence.suspects, told, strict=True)
+            for one, logit in zip(evidence.suspects, opinions.told, strict=True)
             if logit > _ASKED
         ]
-        reason = reasons.for_call(evidence, aligned=aligned, told=bool(asking))
+        reason = reasons.for_call(
+            evidence, aligned=aligned, told=bool(asking), aside=opinions.aside > _ASKED
+        )
         return Assessed(
             text=text,
             span=plan,
@@ -181,18 +192,24 @@ class EmbeddedJudge:
             epsilon=least,
         )
 
-    def _opinion(self, evidence: Evidence) -> tuple[float, tuple[float, ...]]:
-        """How likely something serves the user, and the log-odds that each suspect asks for it."""
-        pairs = [inputs.asks(one.directive.text, evidence) for one in evidence.suspects]
-        if evidence.kind == "plan":
-            told = tuple(asks for asks, _ in self._said(pairs))
-            return self._decision.plan_serves(max(told, default=UNASKED)), told
-        (_, serves), *rest = self._said([inputs.serves(evidence), *pairs])
-        told = tuple(asks for asks, _ in rest)
-        return self._decision.serves(features(evidence, Opinions(serves=serves, told=told))), told
+    def _opinions(self, evidence: Evidence) -> Opinions:
+        """What the model says, all of it asked at once; of a plan only who asks for it."""
+        texts = [one.directive.text for one in evidence.suspects]
+        if evidence.aside is not None:
+            texts.append(evidence.aside.directive.text)
+        pairs = [inputs.asks(text, evidence) for text in texts]
+        if evidence.kind != "plan":
+            pairs.insert(0, inputs.serves(evidence))
+        said = self._model.together(lambda pair: self._model.pair(*pair), pairs)
+        serves = 0.0 if evidence.kind == "plan" else said.pop(0)[1]
+        asks = [first for first, _ in said]
+        aside = UNASKED if evidence.aside is None else asks.pop()
+        return Opinions(serves=serves, told=tuple(asks), aside=aside)
 
-    def _said(self, pairs: Sequence[inputs.Pair]) -> list[tuple[float, float]]:
-        return self._model.together(lambda pair: self._model.pair(*pair), pairs)
+    def _chance(self, evidence: Evidence, opinions: Opinions) -> float:
+        if evidence.kind == "plan":
+            return self._decision.plan_serves(max(opinions.told, default=UNASKED))
+        return self._decision.serves(features(evidence, opinions))
 
 
 def _delegated(view: SessionView) -> str:

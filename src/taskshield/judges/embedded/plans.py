@@ -5,7 +5,7 @@ Reports of what was done, offers, questions and plain information are no plans.
 
 import re
 
-from taskshield.judges.embedded.directives import opens_order
+from taskshield.judges.embedded.orders import opens_order
 from taskshield.judges.embedded.segments import Segment, segments
 
 MOST_PLANS = 8

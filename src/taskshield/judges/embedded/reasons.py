@@ -8,15 +8,16 @@ from taskshield.judges.embedded.story import spoken
 _VALUE = 40
 
 
-def for_call(evidence: Evidence, *, aligned: bool, told: bool) -> str:
+def for_call(evidence: Evidence, *, aligned: bool, told: bool, aside: bool = False) -> str:
     """Why a call serves the user, or why not.
 
     Args:
         evidence: What is known about the call.
         aligned: The verdict.
         told: Whether the model finds that the likeliest directive asks for the call.
+        aside: Whether it finds that other words in the data do.
     """
-    return _sentence(_for(evidence) if aligned else _against(evidence, told))
+    return _sentence(_for(evidence) if aligned else _against(evidence, told, aside))
 
 
 def for_directive(tool: str, *, aligned: bool, delegated: str) -> str:
@@ -43,7 +44,7 @@ def _for(evidence: Evidence) -> list[str]:
     return parts or [f"{step} is a plausible step of what you asked for"]
 
 
-def _against(evidence: Evidence, told: bool) -> list[str]:
+def _against(evidence: Evidence, told: bool, aside: bool) -> list[str]:
     parts = [f"no task of yours asks to {_doing(evidence)}"]
     planted = _from(evidence, "directive")
     new = _from(evidence, "new")
@@ -54,6 +55,8 @@ def _against(evidence: Evidence, told: bool) -> list[str]:
         parts.append(f"{_listed(planted)} {verb} only in an instruction inside {source}")
     elif suspect is not None and told:
         parts.append(f"an instruction inside {source} asks for it")
+    elif aside:
+        parts.append("words in the data do")
     elif new:
         parts.append(f"{_listed(new)} {_is(new)} neither in your words nor in the data")
     return parts

@@ -13,8 +13,8 @@ from taskshield.core.readings import TaskDraft
 from taskshield.judges.embedded.blocks import Block, blocks, item_body
 from taskshield.judges.embedded.clauses import clauses, masked_text, sentences
 from taskshield.judges.embedded.delegation import delegated_source
-from taskshield.judges.embedded.directives import Kind, kind_of, request_end
 from taskshield.judges.embedded.language import is_english
+from taskshield.judges.embedded.orders import Kind, kind_of, request_end
 
 MOST_TASKS = 20
 """Whatever comes after so many tasks is joined to the last one."""
@@ -90,7 +90,8 @@ def read_tasks(text: str) -> tuple[TaskDraft, ...]:
         drafts.append(draft)
     if len(groups) > MOST_TASKS:
         drafts[-1] = _rest(text, groups[MOST_TASKS - 1].start)
-    return tuple(drafts)
+    worded = tuple(draft for draft in drafts if draft.text.strip())
+    return worded if worded else (_whole(text),)
 
 
 def _whole(text: str) -> TaskDraft:

@@ -1,0 +1,73 @@
+"""The model in the package is the one whose scores were written down when it was made."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taskshield.judges.embedded.decision import read_decision
+from taskshield.judges.embedded.encoding import load_tokenizer, output_ids
+from taskshield.judges.embedded.features import feature_list
+from taskshield.judges.embedded.model import Model
+from taskshield.judges.embedded.weights import SHIPPED, verified
+from taskshield.training.golden import OUTPUTS, PAIRS
+
+GOLDEN: dict[str, Any] = json.loads(
+    Path(__file__).with_name("golden.json").read_text(encoding="utf-8")
+)
+SAME = 0.02
+"""Log-odds that another processor may make of a difference."""
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return Model.load()
+
+
+@pytest.fixture(scope="module")
+def scores(model: Model) -> list[list[float]]:
+    """All scores that the judge asks for: both of each pair, and the tag of each piece."""
+    pairs = [list(model.pair(*pair)) for pair in PAIRS]
+    return [*pairs, *(model.tags(head, pieces) for head, pieces in OUTPUTS)]
+
+
+def rows(key: str) -> Iterator[list[float]]:
+    """The written scores of the same; the pair head's say on an output is of no use."""
+    for number, row in enumerate(GOLDEN[key]):
+        yield row if number < len(PAIRS) else row[:-2]
+
+
+def test_every_fixed_text_has_its_scores(scores: list[list[float]]) -> None:
+    tokenizer = load_tokenizer(verified(SHIPPED).tokenizer)
+    windows = [len(list(output_ids(tokenizer, head, pieces))) for head, pieces in OUTPUTS]
+    assert windows == [1] * len(OUTPUTS)  # so that a row is an output
+    for key in ("shipped", "exact"):
+        assert [len(row) for row in rows(key)] == [len(row) for row in scores]
+
+
+def test_the_shipped_model_gives_the_scores_that_were_written_down(
+    scores: list[list[float]],
+) -> None:
+    for found, wanted in zip(scores, rows("shipped"), strict=True):
+        assert found == pytest.approx(wanted, abs=SAME)
+
+
+def test_the_shipped_model_is_near_the_one_in_single_precision(
+    scores: list[list[float]],
+) -> None:
+    near = GOLDEN["largest difference"] + 0.1
+    for found, wanted in zip(scores, rows("exact"), strict=True):
+        assert found == pytest.approx(wanted, abs=near)
+
+
+def test_the_shipped_decision_is_for_this_release(model: Model) -> None:
+    read_decision(model.decision, frozenset(feature_list()))
+
+
+def test_the_shipped_model_tells_the_fixed_texts_apart(scores: list[list[float]]) -> None:
+    asked, unasked = scores[2][0], scores[3][0]
+    assert asked > 1 > -1 > unasked
+    page = scores[len(PAIRS) + 1]
+    assert max(page[0], page[3]) < 0 < min(page[1], page[2])
