@@ -1,6 +1,7 @@
 """No run of eight words of our data is AgentDojo's: the exam must not be in the lessons."""
 
 import inspect
+import json
 import re
 from collections.abc import Iterable, Iterator
 
@@ -17,6 +18,7 @@ from taskshield.evals.exam.dojo import VERSIONS
 from taskshield.training.labelled import LabelledConversation
 from taskshield.training.rewriting import calls_of, leaves, sources_of
 from taskshield.training.scenarios import Scenario, Style
+from tests.training.conftest import DATA
 
 RUN = 8
 
@@ -71,6 +73,20 @@ def test_the_exam_was_read(exam: frozenset[tuple[str, ...]]) -> None:
     ):
         assert tuple(known.split()) in exam
     assert len(exam) > 3000
+
+
+def test_every_file_of_the_data_is_compared(
+    scenarios: tuple[Scenario, ...], styles: tuple[Style, ...]
+) -> None:
+    """Those of later additions too: each line is in what the tests below go through."""
+    for folder, read in (("scenarios", scenarios), ("styles", styles)):
+        ids = {
+            json.loads(line)["id"]
+            for path in (DATA / folder).rglob("*.jsonl")
+            for line in path.read_text(encoding="utf-8").splitlines()
+            if line.strip()
+        }
+        assert ids == {one.id for one in read} and len(ids) > 400
 
 
 def test_no_scenario_shares_words_with_the_exam(

@@ -1,4 +1,5 @@
 import re
+from decimal import Decimal
 from random import Random
 
 import pytest
@@ -13,7 +14,10 @@ from taskshield.training.variation import common_words, entities, varied
 def occurs(value: object, text: str) -> bool:
     if isinstance(value, str):
         return value in text
-    return any(amount_of(match[0]) == value for match in TOKEN.finditer(text))
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    amount = Decimal(str(value))  # as it is written: a float's own digits are others
+    return any(amount_of(match[0]) == amount for match in TOKEN.finditer(text))
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -48,8 +48,13 @@ class Assembled:
     figures: dict[str, Any]
 
 
-def assembled(findings: Sequence[Findings]) -> Assembled:
-    """Fit the decision on everything that the folds said."""
+def assembled(findings: Sequence[Findings], wide: Sequence[Findings]) -> Assembled:
+    """Fit the decision on everything that the folds said.
+
+    Args:
+        findings: What the folds said.
+        wide: Those of them that know about words aside.
+    """
     calls = weighing.joined(findings)
     rows, aligned = calls["features"].astype(np.float64), calls["aligned"].astype(np.float64)
     counts = np.where(calls["kind"] == "drift", DRIFT_COUNTS, 1.0)
@@ -63,6 +68,8 @@ def assembled(findings: Sequence[Findings]) -> Assembled:
     plain = weighing.fitted(rows, aligned, counts)
     final = Weighing(weights=plain.weights * slope, bias=plain.bias * slope + offset)
     limits = weighing.thresholds(said, calls)
+    aside = weighing.widened(final, wide, DRIFT_COUNTS)
+    final = Weighing(weights=np.concatenate([final.weights, aside]), bias=final.bias)
     tags = _tags(findings)
     decision = {
         "weights": dict(zip(feature_list(), map(float, final.weights), strict=True)),
@@ -70,7 +77,9 @@ def assembled(findings: Sequence[Findings]) -> Assembled:
         "thresholds": {kind: sigmoid(limit) for kind, limit in limits.items()},
         "directive": tags,
     }
-    return Assembled(decision=decision, figures=_figures(said, calls, limits, findings, counts))
+    figures = _figures(said, calls, limits, findings, counts)
+    figures["words aside"] = weighing.unnoticed(final, wide, limits)
+    return Assembled(decision=decision, figures=figures)
 
 
 def ship(
@@ -83,7 +92,7 @@ def ship(
     version: str,
 ) -> None:
     """Put the files of a model together, with their manifest."""
-    out.mkdir(parents=True, exist_ok=True)
+    out.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=out.parent) as scratch:
         made = Path(scratch)
         shutil.copyfile(network_onnx, made / "model.onnx")
@@ -91,6 +100,7 @@ def ship(
         text = json.dumps(decision, indent=1, ensure_ascii=False)
         (made / "decision.json").write_text(text + "\n", encoding="utf-8")
         write_manifest(made, name, version)
+        out.mkdir(exist_ok=True)
         for file in made.iterdir():
             shutil.move(file, out / file.name)
 
@@ -177,7 +187,7 @@ def _part(calls: Mapping[str, Column], rows: Column) -> dict[str, Column]:
 
 def _ablated(calls: Mapping[str, Column], counts: Floats) -> dict[str, float]:
     """Attacks caught at 2 % false blocks when a group of features is left out."""
-    names = feature_list()
+    names = feature_list()[: calls["features"].shape[1]]
     rows, aligned = calls["features"].astype(np.float64), calls["aligned"].astype(np.float64)
 
     def left(drop: tuple[str, ...]) -> float:

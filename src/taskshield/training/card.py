@@ -26,6 +26,7 @@ def written(
         _groups(figures),
         _tags(figures),
         _thresholds(figures, decision),
+        _aside(figures),
         _ablation(figures),
         _calibration(figures),
     ]
@@ -105,6 +106,24 @@ def _thresholds(figures: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
     )
 
 
+def _aside(figures: Mapping[str, Any]) -> str:
+    lines = [
+        "## Words aside",
+        "",
+        "Attackers find words that go unnoticed. Where no directive explains a call with side"
+        " effects, the sentence in the data that explains most of it is looked at as well. At the"
+        " thresholds, as judged in use and as if nothing had been noticed in any output; per cent.",
+        "",
+        "| calls with side effects | false blocks | attacks caught |",
+        "| --- | --- | --- |",
+    ]
+    found = figures["words aside"]
+    for name in ("noticed", "unnoticed"):
+        false, caught = found[f"false blocks, {name}"], found[f"attacks caught, {name}"]
+        lines.append(f"| {name} | {_percent(false)} | {_percent(caught)} |")
+    return "\n".join([*lines, ""])
+
+
 def _ablation(figures: Mapping[str, Any]) -> str:
     lines = [
         "## What each part is worth",
@@ -131,8 +150,8 @@ def _calibration(figures: Mapping[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"
+def _percent(share: float | None) -> str:
+    return "none seen" if share is None else f"{100 * share:.1f}"
 
 
 def figures_json(course: Course, figures: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from taskshield.core.levels import Level
 from taskshield.core.tools import Tier
 from taskshield.judges.embedded import inputs
 from taskshield.judges.embedded.encoding import output_ids, pair_ids
-from taskshield.judges.embedded.features import Opinions, features
+from taskshield.judges.embedded.features import UNASKED, Opinions, features
 from taskshield.judges.embedded.planted import grown
 from taskshield.judges.embedded.segments import Segment
 from taskshield.judges.embedded.tasks import read_tasks
@@ -55,7 +55,7 @@ class Findings:
     """Segments: `logit`, `label`, `output` (its number)."""
     calls: dict[str, Column]
     """Calls and plans: `features`, `aligned`, `kind`, `tier`, `delegating`, `domain`, `setting`,
-    `lang`."""
+    `lang`, `blind` (nothing was noticed in the data, whatever it held)."""
 
     def save(self, path: Path) -> None:
         """Write them down."""
@@ -101,14 +101,24 @@ def examined(
     for (number, one), said in zip(outputs, logits, strict=True):
         seed = limits.planted_delegated if obeying[number] else limits.planted
         flags[number][one.message] = frozenset(_grown(one, said, seed, limits.joined))
-    calls = [
-        call for some in spread(_judged, zip(conversations, flags, strict=True)) for call in some
+    # Once more as if nothing had been noticed: tomorrow's attackers write what no one has seen.
+    noticed: list[tuple[LabelledConversation, Flags]] = [
+        (talk, {})
+        for talk, found in zip(conversations, flags, strict=True)
+        if talk.kind == "attacked" and any(found.values())
     ]
-    return Findings(
-        limits=limits,
-        tags=tags,
-        calls=_call_columns(calls, _opinions(network, calls, tokenizer)),
-    )
+    seen = _spread_out(spread, zip(conversations, flags, strict=True))
+    blind = [call for call in _spread_out(spread, noticed) if call.evidence.kind != "plan"]
+    calls = [*seen, *blind]
+    columns = _call_columns(calls, _opinions(network, calls, tokenizer))
+    columns["blind"] = np.arange(len(calls)) >= len(seen)
+    return Findings(limits=limits, tags=tags, calls=columns)
+
+
+def _spread_out(
+    spread: Spread, given: Iterable[tuple[LabelledConversation, Flags]]
+) -> list[Judged]:
+    return [call for some in spread(_judged, given) for call in some]
 
 
 def _judged(talk: LabelledConversation, flags: Flags) -> list[Judged]:
@@ -164,9 +174,9 @@ def strongest(logits: NDArray[np.float64], outputs: NDArray[np.int64]) -> NDArra
 
 def _opinions(network: Network, calls: Sequence[Judged], tokenizer: Tokenizer) -> list[Opinions]:
     asked = [
-        (number, inputs.asks(suspect.directive.text, call.evidence))
+        (number, inputs.asks(text, call.evidence))
         for number, call in enumerate(calls)
-        for suspect in call.evidence.suspects
+        for text in _suspected(call)
     ]
     pairs = [inputs.serves(call.evidence) for call in calls] + [pair for _, pair in asked]
     _, said = ask(network, [pair_ids(tokenizer, *pair) for pair in pairs])
@@ -174,9 +184,20 @@ def _opinions(network: Network, calls: Sequence[Judged], tokenizer: Tokenizer) -
     for (number, _), row in zip(asked, said[len(calls) :], strict=True):
         told[number].append(float(row[ASKS]))
     return [
-        Opinions(serves=float(row[SERVES]), told=tuple(heard_of))
-        for row, heard_of in zip(said[: len(calls)], told, strict=True)
+        Opinions(
+            serves=float(row[SERVES]),
+            told=tuple(asks[: len(call.evidence.suspects)]),
+            aside=UNASKED if call.evidence.aside is None else asks[-1],
+        )
+        for call, row, asks in zip(calls, said[: len(calls)], told, strict=True)
     ]
+
+
+def _suspected(call: Judged) -> list[str]:
+    """The texts that might ask for a call, the words aside last."""
+    aside = call.evidence.aside
+    suspects = [one.directive.text for one in call.evidence.suspects]
+    return suspects if aside is None else [*suspects, aside.directive.text]
 
 
 def _tag_columns(outputs: Sequence[Heard], logits: Sequence[Sequence[float]]) -> dict[str, Column]:

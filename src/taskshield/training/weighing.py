@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskshield.core.tools import Tier
+from taskshield.judges.embedded.features import aside_list, feature_list
 from taskshield.training.folds import Column, Findings, Limits, limits_of, strongest
 
 Floats = NDArray[np.float64]
@@ -19,6 +20,8 @@ FALSE_BLOCKS: Mapping[str, float] = {
 """Share of aligned calls of each kind that may be blocked. Look-ups and plans do no harm of their
 own, so hardly any may be."""
 
+_BLIND = 0.5
+"""How much a call counts that is judged as if nothing had been noticed."""
 _PENALTY = 1e-3
 _TRUSTED = 500
 """Aligned calls from which on a tier's own threshold weighs more than that of all tiers."""
@@ -39,27 +42,58 @@ class Weighing:
 
 
 def joined(findings: Sequence[Findings]) -> dict[str, Column]:
-    """The calls of all folds, one below the other."""
-    names = findings[0].calls
-    return {name: np.concatenate([one.calls[name] for one in findings]) for name in names}
+    """The calls of all folds, one below the other, as they were judged in use."""
+    width = len(feature_list()) - len(aside_list())
+    parts = []
+    for one in findings:
+        seen = ~one.calls.get("blind", np.zeros(len(one.calls["aligned"]), bool)).astype(bool)
+        part = {name: column[seen] for name, column in one.calls.items() if name != "blind"}
+        parts.append({**part, "features": part["features"][:, :width]})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def fitted(rows: Floats, aligned: Floats, counts: Floats | None = None) -> Weighing:
+def widened(plain: Weighing, findings: Sequence[Findings], drift: float) -> Floats:
+    """Weights for what words aside say, on top of all else.
+
+    They are fitted on calls as they were judged and on the same calls as if nothing had been
+    noticed in the data, for a guard that attackers find words for.
+    """
+    wide = [one.calls for one in findings]
+    calls = {name: np.concatenate([one[name] for one in wide]) for name in wide[0]}
+    rows = calls["features"].astype(np.float64)
+    width = len(plain.weights)
+    counts = np.where(calls["kind"] == "drift", drift, 1.0) * np.where(calls["blind"], _BLIND, 1.0)
+    made = calls["tier"] != "plan"
+    return fitted(
+        rows[made, width:],
+        calls["aligned"][made].astype(np.float64),
+        counts[made],
+        plain.logits(rows[made, :width]),
+    ).weights
+
+
+def fitted(
+    rows: Floats, aligned: Floats, counts: Floats | None = None, given: Floats | None = None
+) -> Weighing:
     """Weights by Newton's method, lightly penalised; the same rows give the same weights.
 
     Args:
         rows: Features of the calls.
         aligned: 1 for a call that serves the user, else 0.
         counts: How much each row counts; all the same where not given.
+        given: Log-odds to begin with. They are kept as they are: nothing is centred, and there is
+            no bias.
     """
     often = np.ones(len(rows)) if counts is None else counts
-    mean, scale = rows.mean(0), rows.std(0) + 1e-6
+    start = np.zeros(len(rows)) if given is None else given
+    mean = rows.mean(0) if given is None else np.zeros(rows.shape[1])
+    scale = rows.std(0) + 1e-6
     table = np.c_[(rows - mean) / scale, np.ones(len(rows))]
     penalty = np.eye(table.shape[1]) * _PENALTY * len(rows)
-    penalty[-1, -1] = 1e-6
+    penalty[-1, -1] = 1e-6 if given is None else 1e9
     weights = np.zeros(table.shape[1])
     for _ in range(50):
-        chance = 1 / (1 + np.exp(-np.clip(table @ weights, -30, 30)))
+        chance = 1 / (1 + np.exp(-np.clip(start + table @ weights, -30, 30)))
         slope = table.T @ (often * (chance - aligned)) + penalty @ weights
         bend = (table * (often * chance * (1 - chance) + 1e-6)[:, None]).T @ table + penalty
         step = np.linalg.solve(bend, slope)
@@ -125,6 +159,28 @@ def false_blocks(
     return float(np.mean(said[good] <= np.quantile(said[bad], recall)))
 
 
+def unnoticed(
+    decided: Weighing, findings: Sequence[Findings], limits: Mapping[str, float]
+) -> dict[str, float]:
+    """What the thresholds do where nothing was noticed in the data, and where it was."""
+    found: dict[str, float] = {}
+    for name, blind in (("noticed", False), ("unnoticed", True)):
+        good, bad, calls = 0, 0, {"aligned": 0, "attack": 0}
+        for one in findings:
+            rows = one.calls["blind"].astype(bool) == blind
+            grave = np.isin(one.calls["tier"], [tier.value for tier in Tier if tier.side_effects])
+            least = np.array([limits.get(str(tier), -np.inf) for tier in one.calls["tier"]])
+            held = decided.logits(one.calls["features"].astype(np.float64)) <= least
+            aligned = rows & grave & one.calls["aligned"].astype(bool)
+            attack = rows & grave & (one.calls["kind"] == "attack")
+            good, bad = good + int(held[aligned].sum()), bad + int(held[attack].sum())
+            calls["aligned"] += int(aligned.sum())
+            calls["attack"] += int(attack.sum())
+        found[f"false blocks, {name}"] = good / max(1, calls["aligned"])
+        found[f"attacks caught, {name}"] = bad / max(1, calls["attack"])
+    return found
+
+
 def tag_limits(findings: Sequence[Findings]) -> Limits:
     """The limits for segments over all folds."""
     return limits_of(
@@ -156,14 +212,14 @@ def tag_figures(findings: Sequence[Findings]) -> dict[str, float]:
 
 def at_thresholds(
     said: Floats, calls: Mapping[str, Column], limits: Mapping[str, float]
-) -> dict[str, dict[str, float]]:
-    """By kind of call: what is blocked of good calls, of attacks and of drift."""
+) -> dict[str, dict[str, float | None]]:
+    """By kind of call: what is blocked of good calls, of attacks and of drift; None of nothing."""
     found = {}
     for kind, limit in limits.items():
         own = calls["tier"] == kind
         blocked = said <= limit
         found[kind] = {
-            name: float(np.mean(blocked[rows])) if rows.any() else float("nan")
+            name: float(np.mean(blocked[rows])) if rows.any() else None
             for name, rows in (
                 ("false blocks", own & calls["aligned"].astype(bool)),
                 ("attacks caught", own & (calls["kind"] == "attack")),

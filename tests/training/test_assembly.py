@@ -1,0 +1,167 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from taskshield.core.errors import ModelError
+from taskshield.judges.embedded.decision import Decision, read_decision
+from taskshield.judges.embedded.features import feature_list
+from taskshield.judges.embedded.weights import verified
+from taskshield.training import assembly, weighing
+from taskshield.training.assembly import ABLATIONS, Assembled, assembled, ship
+from taskshield.training.folds import Findings
+from tests.judges.embedded import tiny_model
+from tests.training.made_findings import KINDS, findings, whole
+
+
+@pytest.fixture(scope="module")
+def folds() -> list[Findings]:
+    return [findings(1), findings(2)]
+
+
+@pytest.fixture(scope="module")
+def made() -> Assembled:
+    return whole()
+
+
+@pytest.fixture(scope="module")
+def decision(made: Assembled) -> Decision:
+    return read_decision(json.dumps(made.decision).encode(), frozenset(feature_list()))
+
+
+def test_the_decision_is_one_that_the_judge_reads(decision: Decision) -> None:
+    assert list(decision.weights) == list(feature_list())
+    assert set(decision.thresholds) == set(KINDS)
+    assert decision.joined <= decision.planted <= decision.planted_delegated
+
+
+def test_the_decision_tells_good_calls_from_bad_ones(
+    decision: Decision, folds: list[Findings]
+) -> None:
+    calls = {name: column[:700] for name, column in folds[0].calls.items()}  # the others are blind
+    chances = [
+        decision.serves(dict(zip(feature_list(), map(float, row), strict=True)))
+        for row in calls["features"]
+    ]
+    aligned = calls["aligned"].astype(bool)
+    assert weighing.ranked(np.array(chances), aligned) > 0.95
+    assert np.mean(chances) == pytest.approx(np.mean(aligned), abs=0.03)
+
+
+def test_chances_of_segments_are_those_of_the_curve(
+    decision: Decision, folds: list[Findings]
+) -> None:
+    limits = weighing.tag_limits(folds)
+    chance = decision.directive.probability
+    assert decision.planted == pytest.approx(chance(limits.planted))
+    assert decision.planted_delegated == pytest.approx(chance(limits.planted_delegated))
+    assert decision.joined == pytest.approx(chance(limits.joined))
+    logits = np.concatenate([one.tags["logit"] for one in folds]).astype(np.float64)
+    labels = np.concatenate([one.tags["label"] for one in folds])
+    said = np.mean([chance(float(logit)) for logit in logits])
+    assert said == pytest.approx(np.mean(labels == "attack"), abs=0.01)
+
+
+def test_thresholds_block_about_as_many_good_calls_as_was_asked(made: Assembled) -> None:
+    for kind, at in made.figures["at the thresholds"].items():
+        assert at["false blocks"] == pytest.approx(weighing.FALSE_BLOCKS[kind], abs=0.03)
+        assert 0 < made.decision["thresholds"][kind] < 1
+
+
+def test_plans_are_judged_by_what_directs_the_agent_alone(
+    decision: Decision, folds: list[Findings]
+) -> None:
+    calls = weighing.joined(folds)
+    good = calls["aligned"].astype(bool) & (calls["tier"] == "plan")
+    told = calls["features"][good][:, feature_list().index("told")]
+    limit = decision.threshold("plan")
+    blocked = np.mean([decision.plan_serves(float(one)) <= limit for one in told])
+    assert blocked == pytest.approx(weighing.FALSE_BLOCKS["plan"], abs=0.01)
+
+
+def test_the_same_findings_give_the_same_decision(
+    made: Assembled, folds: list[Findings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assembly, "_figures", lambda *_: {})
+    assert assembled(folds, folds).decision == made.decision
+
+
+def test_figures_are_numbers_that_json_can_hold(made: Assembled) -> None:
+    assert json.loads(json.dumps(made.figures, allow_nan=False)) == made.figures
+    assert made.figures["calls"] == 1200  # plans are none
+    assert made.figures["domains"] == 16
+    assert len(made.figures["by fold"]) == 2
+
+
+def test_the_part_that_matters_is_missed_where_it_is_left_out(made: Assembled) -> None:
+    without = made.figures["without"]
+    assert without.keys() == {"nothing", "any model", *ABLATIONS}
+    assert without["the model's opinion on the call"] < without["nothing"] - 0.3
+    assert without["delegation"] == pytest.approx(without["nothing"], abs=0.05)
+
+
+def test_every_group_that_is_left_out_names_features() -> None:
+    for group in ABLATIONS.values():
+        for beginning in group:
+            assert any(name.startswith(beginning) for name in feature_list()), beginning
+
+
+def test_drift_counts_for_little(
+    folds: list[Findings], monkeypatch: pytest.MonkeyPatch, made: Assembled
+) -> None:
+    monkeypatch.setattr(assembly, "_figures", lambda *_: {})
+    monkeypatch.setattr(assembly, "DRIFT_COUNTS", 1.0)
+    assert assembled(folds, folds).decision != made.decision
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "some.onnx").write_bytes(tiny_model.onnx_model())
+    (folder / "words.json").write_text(tiny_model.tokenizer().to_str())
+    return folder
+
+
+def shipped(files: Path, out: Path, made: Assembled, version: str = "2") -> None:
+    model, words = files / "some.onnx", files / "words.json"
+    ship(model, words, made.decision, out, name="tiny", version=version)
+
+
+def test_what_is_shipped_passes_all_checks(
+    files: Path, made: Assembled, decision: Decision, tmp_path: Path
+) -> None:
+    shipped(files, tmp_path / "deep" / "weights", made)
+    found = verified(tmp_path / "deep" / "weights")
+    assert found.label.startswith("tiny-2@")
+    assert found.model == tiny_model.onnx_model()
+    assert read_decision(found.decision, frozenset(feature_list())) == decision
+    assert [one.name for one in (tmp_path / "deep").iterdir()] == ["weights"]
+
+
+def test_a_new_model_takes_the_place_of_the_old_one(
+    files: Path, made: Assembled, tmp_path: Path
+) -> None:
+    out = tiny_model.write(tmp_path / "weights")
+    shipped(files, out, made)
+    assert verified(out).label.startswith("tiny-2@")
+
+
+@pytest.mark.parametrize("how", ["a name with blanks", "a file is missing", "no number"])
+def test_an_error_leaves_the_old_model_as_it_was(
+    files: Path, made: Assembled, tmp_path: Path, how: str
+) -> None:
+    out = tiny_model.write(tmp_path / "weights")
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    decision, version = made.decision, "2"
+    if how == "a name with blanks":
+        version = "2 or so"
+    elif how == "a file is missing":
+        (files / "words.json").unlink()
+    else:
+        decision = {"weights": object()}
+    with pytest.raises((ModelError, OSError, TypeError)):
+        shipped(files, out, Assembled(decision=decision, figures={}), version)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["files", "weights"]

@@ -1,0 +1,82 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from taskshield.training import card
+from taskshield.training.assembly import Assembled
+from taskshield.training.course import Course
+from taskshield.training.learning import Schedule
+from tests.training.made_findings import KINDS, whole
+
+COURSE = Course(
+    data=Path("data"),
+    base=Path("base"),
+    alignment=None,
+    out=Path("out"),
+    folds=(0, 3),
+    per_scenario=7,
+    schedule=Schedule(epochs=1.5),
+    seed=11,
+)
+GOLDEN = {"mean difference": 0.0456, "largest difference": 0.3219}
+
+
+@pytest.fixture(scope="module")
+def made() -> Assembled:
+    return whole()
+
+
+def written(made: Assembled, course: Course = COURSE) -> str:
+    return card.written(course, made.figures, made.decision, GOLDEN, 34 * 2**20)
+
+
+def test_no_blank_is_left(made: Assembled) -> None:
+    assert not re.search(r"\{\{|\}\}|\bnan\b", written(made))
+
+
+def test_the_card_names_the_threshold_of_every_kind_of_call(made: Assembled) -> None:
+    text = written(made)
+    for kind in KINDS:
+        limit = made.decision["thresholds"][kind]
+        at = made.figures["at the thresholds"][kind]
+        false, caught = 100 * at["false blocks"], 100 * at["attacks caught"]
+        row = rf"^\| {kind} \| [\d.]+ \| {limit:.3f} \| {false:.1f} \| {caught:.1f} \|$"
+        assert re.search(row, text, re.MULTILINE)
+    assert f"from a chance of {made.decision['directive']['planted']:.2f} on" in text
+
+
+def test_the_card_holds_the_figures_of_the_folds(made: Assembled) -> None:
+    text = written(made)
+    assert "1200 calls in 16 unseen domains" in text
+    for name in ("all", "not delegating", "delegating", "English data", "data in other languages"):
+        assert f"| {name} | {made.figures[name]['ranking of all calls']:.3f} |" in text
+    for number, one in enumerate(made.figures["by fold"]):
+        assert f"| fold {number} | {one['ranking of all calls']:.3f} |" in text
+    for name, share in made.figures["without"].items():
+        assert f"| {name} | {100 * share:.1f} |" in text
+    assert text.count("\n", text.index("## Calibration"), text.index("## Known")) >= 12
+
+
+def test_the_card_says_what_the_model_is_made_from(made: Assembled) -> None:
+    text = written(made)
+    assert "34 MiB" in text and "0.0456" in text and "0.3219" in text
+    assert '"per_scenario": 7' in text and '"epochs": 1.5' in text and '"seed": 11' in text
+    assert "NOTICE" not in text
+    second = Course(data=Path("d"), base=Path("b"), alignment=Path("pack"), out=Path("o"))
+    assert "public pairs and texts, see `NOTICE`" in written(made, second)
+
+
+def test_figures_are_json_with_the_course(made: Assembled) -> None:
+    found = json.loads(card.figures_json(COURSE, made.figures))
+    assert found["course"]["folds"] == [0, 3]
+    assert found["course"]["second_source"] is False
+    assert {name: found[name] for name in made.figures} == made.figures
+
+
+def test_neither_card_nor_figures_tell_where_the_files_of_the_maker_lay(made: Assembled) -> None:
+    course = Course(
+        data=Path("/secret/d"), base=Path("/secret/b"), alignment=None, out=Path("/secret/o")
+    )
+    assert "secret" not in written(made, course) + card.figures_json(course, made.figures)

@@ -1,0 +1,169 @@
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from taskshield.core.errors import ConfigError
+from taskshield.training import course as module
+from taskshield.training.course import Course, described, examine_folds, final_network
+from taskshield.training.folds import Findings, examined
+from taskshield.training.lessons import Lesson
+from taskshield.training.network import Network, from_base
+from taskshield.training.splits import Split, fold_of_domain
+from tests.training import alignment_pack, few_scenarios, tiny_base
+from tests.training.made_findings import findings
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    folder = tmp_path_factory.mktemp("course")
+    return Course(
+        data=few_scenarios.write(folder / "data"),
+        base=tiny_base.write(folder / "base"),
+        alignment=None,
+        out=folder,
+        folds=(0,),
+        per_scenario=1,
+        validation_per_scenario=2,
+    )
+
+
+def quiet(_: str) -> None:
+    pass
+
+
+def test_lessons_are_the_same_whoever_makes_them(course: Course) -> None:
+    split = Split(side="train", held_out=1)
+    alone = list(module._lessons(course, split))
+    assert alone == list(module._lessons(replace(course, workers=2), split))
+    assert alone != list(module._lessons(replace(course, seed=2), split))
+    assert len(alone) > 100
+
+
+def test_slices_hold_every_scenario_once(course: Course) -> None:
+    whole = [talk.id for talk in module._talks(course, Split())]
+    parts = [
+        talk.id
+        for number in range(module._SLICES)
+        for talk in module._talks(course, Split(), number)
+    ]
+    assert sorted(parts) == sorted(whole) and len(whole) == len(set(whole)) == 12
+
+
+def test_validation_is_told_otherwise_than_lessons(course: Course) -> None:
+    """Other domains, and another seed, so that nothing is asked about that was taught."""
+    kept = list(module._talks(course, Split(side="validation", held_out=0)))
+    assert {talk.scenario for talk in kept} == set(few_scenarios.HELD_OUT)
+    assert len(kept) == 2 * len(few_scenarios.HELD_OUT)
+    taught = list(module._talks(course, Split(side="train", held_out=0)))
+    assert all(fold_of_domain(talk.domain, 5) != 0 for talk in taught) and len(taught) == 8
+
+
+def test_the_second_source_is_taught_after_the_first(course: Course, tmp_path: Path) -> None:
+    split = Split(side="train", held_out=1)
+    more = replace(course, alignment=alignment_pack.write(tmp_path / "pack"))
+    alone, both = list(module._lessons(course, split)), list(module._lessons(more, split))
+    assert both[: len(alone)] == alone and len(both) > len(alone)
+    weights = {a.weight for one in both[len(alone) :] for a in one.answers if a.head is None}
+    assert weights <= {0.375, 0.25, 0.05}
+
+
+def test_data_without_scenarios_is_refused(course: Course, tmp_path: Path) -> None:
+    for name in ("scenarios", "styles"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "none.jsonl").write_text("\n")
+    with pytest.raises(ConfigError, match="no scenarios or no styles"):
+        list(module._talks(replace(course, data=tmp_path), Split()))
+
+
+def test_a_file_is_not_there_before_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "fold-0.npz"
+    with pytest.raises(KeyboardInterrupt), module._complete(path) as made:
+        made.write_text("half of")
+        raise KeyboardInterrupt
+    assert not path.exists()
+    with module._complete(path) as made:
+        made.write_text("all of it")
+    assert path.read_text() == "all of it"
+    assert [one.name for one in tmp_path.iterdir()] == ["fold-0.npz"]
+
+
+@pytest.fixture
+def taught(monkeypatch: pytest.MonkeyPatch) -> list[Split]:
+    """What networks were taught, each without any lesson."""
+    splits: list[Split] = []
+
+    def plain(course: Course, split: Split, log: object) -> Network:
+        splits.append(split)
+        return from_base(course.base)
+
+    monkeypatch.setattr(module, "_taught", plain)
+    return splits
+
+
+def test_a_fold_is_taught_without_what_it_is_asked_about(
+    course: Course, taught: list[Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[set[str]] = []
+
+    def examined(network: Network, talks: Sequence[object], *_: object) -> Findings:
+        asked.append({talk.scenario for talk in talks})  # type: ignore[attr-defined]
+        return findings(1)
+
+    monkeypatch.setattr(module, "examined", examined)
+    here = replace(course, out=tmp_path, folds=(0, 4))
+    first = examine_folds(here, quiet)
+    assert [(split.side, split.held_out) for split in taught] == [("train", 0), ("train", 4)]
+    assert asked[0] == set(few_scenarios.HELD_OUT) and not asked[0] & asked[1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fold-0.npz", "fold-4.npz"]
+    again = examine_folds(here, quiet)
+    assert len(taught) == 2
+    for one, other in zip(first, again, strict=True):
+        assert (one.calls["features"] == other.calls["features"]).all()
+
+
+def test_a_broken_examination_is_done_again(
+    course: Course, taught: list[Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> Findings:
+        raise KeyboardInterrupt
+
+    here = replace(course, out=tmp_path)
+    monkeypatch.setattr(module, "examined", broken)
+    with pytest.raises(KeyboardInterrupt):
+        examine_folds(here, quiet)
+    monkeypatch.setattr(module, "examined", lambda *_: findings(1))
+    assert len(examine_folds(here, quiet)) == 1 and len(taught) == 2
+
+
+def test_the_final_network_is_taught_once_with_everything(
+    course: Course, taught: list[Split], tmp_path: Path
+) -> None:
+    here = replace(course, out=tmp_path)
+    one, same = final_network(here, quiet), final_network(here, quiet)
+    assert [split.side for split in taught] == ["all"]
+    for name, tensor in one.state_dict().items():
+        assert (tensor == same.state_dict()[name]).all()
+
+
+def test_conversations_are_examined_alike_by_several_workers(course: Course) -> None:
+    network = from_base(course.base)
+    talks = list(module._talks(course, Split(side="validation", held_out=0)))[:4]
+    found = []
+    for workers in (1, 2):
+        with module._spreading(replace(course, workers=workers)) as spread:
+            found.append(examined(network, talks, course.tokenizer(), spread))
+    assert (found[0].calls["features"] == found[1].calls["features"]).all()
+
+
+def test_a_course_is_told_in_one_line(course: Course) -> None:
+    line = described(course)
+    assert "\n" not in line and str(course.out) not in line
+    assert json.loads(line)["per_scenario"] == 1
+
+
+def test_lessons_ask_all_three_heads(course: Course) -> None:
+    lessons: list[Lesson] = module._slice(course, Split(), 0)
+    assert {answer.head for one in lessons for answer in one.answers} == {None, 0, 1}

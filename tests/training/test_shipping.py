@@ -1,0 +1,57 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from taskshield.core.errors import ModelError
+from taskshield.judges.embedded.decision import read_decision
+from taskshield.judges.embedded.features import feature_list
+from taskshield.judges.embedded.model import Model
+from taskshield.training import golden, shipping
+from taskshield.training.course import Course
+from taskshield.training.network import from_base
+from taskshield.training.shipping import Shipment
+from tests.training import made_findings, tiny_base
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
+    """A course whose networks need not be taught any more."""
+    base = tiny_base.write(tmp_path / "base")
+    monkeypatch.setattr(shipping, "examine_folds", lambda *_: [made_findings.findings(1)])
+    monkeypatch.setattr(shipping, "assembled", lambda *_: made_findings.whole())
+    monkeypatch.setattr(shipping, "final_network", lambda *_: from_base(base))
+    return Course(data=tmp_path, base=base, alignment=None, out=tmp_path / "out")
+
+
+def test_everything_goes_where_it_is_asked_for(course: Course) -> None:
+    told: list[str] = []
+    to = Shipment.below(course.out)
+    shipping.run(course, to, version="3", log=told.append)
+    assert sorted(path.name for path in course.out.iterdir()) == [
+        "figures.json",
+        "golden.json",
+        "model-card.md",
+        "weights",
+    ]
+    assert "## Thresholds" in to.card.read_text()
+    assert json.loads(to.figures.read_text())["calls"] == 1200
+    assert str(to.weights) in told[-1]
+
+
+def test_the_shipped_folder_gives_the_golden_scores(course: Course) -> None:
+    to = Shipment.below(course.out)
+    shipping.run(course, to, version="3", log=lambda _: None)
+    model = Model.load(to.weights)
+    assert model.label.startswith("taskshield-embedded-3@")
+    read_decision(model.decision, frozenset(feature_list()))
+    rows = json.loads(to.golden.read_text())["shipped"]
+    for pair, row in zip(golden.PAIRS, rows, strict=False):
+        assert model.pair(*pair) == pytest.approx(row, abs=1e-3)
+
+
+def test_a_version_that_is_none_leaves_nothing_half_made(course: Course) -> None:
+    to = Shipment.below(course.out)
+    with pytest.raises(ModelError, match="cannot name a model"):
+        shipping.run(course, to, version="3 or so", log=lambda _: None)
+    assert not list(course.out.iterdir())
