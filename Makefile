@@ -39,6 +39,7 @@ bench: $(STAMP) ## run the benchmarks (RUNS=files of recorded AgentDojo runs)
 	set -e; for judge in $(EXTREMES); do \
 	  $(BIN)/taskshield bench worst-case --judge $$judge --out benchmarks/results --overwrite; done
 	$(if $(RUNS),$(BIN)/python benchmarks/llm_cost.py $(RUNS),@echo "RUNS is not set: llm_cost.py was not run")
+	$(if $(RUNS),$(BIN)/python benchmarks/embedded_latency.py $(RUNS),@echo "RUNS is not set: embedded_latency.py was not run")
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
