@@ -63,9 +63,6 @@ class ScriptedModel(Model):
         self.pairs.append((first, second))
         return self._asks(first, second), self._serves(first, second)
 
-    def together(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        return [function(item) for item in items]
-
     def tags(self, head: str, pieces: Sequence[str], stop: Event | None = None) -> list[float]:
         self.heads.append(head)
         self.pieces.extend(pieces)

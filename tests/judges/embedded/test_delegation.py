@@ -31,6 +31,7 @@ DELEGATING = [
     ("Fai quello che Marco chiede nella mail.", "Marco"),
     ("Doe wat de brief van Jan zegt.", "de brief van Jan"),
     ("Zrób to, co szef pisze w mailu.", "szef"),
+    ("Perform the actions mentioned in the ticket.", "the actions mentioned in the ticket"),
 ]
 
 

@@ -319,10 +319,3 @@ def test_an_answer_that_nobody_waits_for_is_not_computed(folder: Path) -> None:
     stop.set()
     with pytest.raises(ModelError, match="nobody waits"):
         model.tags("a", ["b"], stop)
-
-
-def test_answers_do_not_depend_on_how_many_are_computed_at_once(folder: Path) -> None:
-    texts = some_texts(40)
-    assert Model.load(folder, threads=1).tags("valve", texts) == Model.load(folder, threads=4).tags(
-        "valve", texts
-    )

@@ -27,7 +27,7 @@ _RULES = (
 )
 _PARTS = (
     r"items?|points?|tasks?|lines?|sections?|parts?|paragraphs?|things|bits|entries|rows|chores"
-    r"|jobs|errands|stuff"
+    r"|jobs|errands|stuff|actions|measures"
 )
 _CHANGES = (
     r"changes|edits|corrections?|fixes|amendments|revisions|decisions?|requests?|wishes|orders"

@@ -193,14 +193,14 @@ class EmbeddedJudge:
         )
 
     def _opinions(self, evidence: Evidence) -> Opinions:
-        """What the model says, all of it asked at once; of a plan only who asks for it."""
+        """What the model says; of a plan only who asks for it."""
         texts = [one.directive.text for one in evidence.suspects]
         if evidence.aside is not None:
             texts.append(evidence.aside.directive.text)
         pairs = [inputs.asks(text, evidence) for text in texts]
         if evidence.kind != "plan":
             pairs.insert(0, inputs.serves(evidence))
-        said = self._model.together(lambda pair: self._model.pair(*pair), pairs)
+        said = [self._model.pair(*pair) for pair in pairs]
         serves = 0.0 if evidence.kind == "plan" else said.pop(0)[1]
         asks = [first for first, _ in said]
         aside = UNASKED if evidence.aside is None else asks.pop()

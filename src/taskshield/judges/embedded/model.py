@@ -2,17 +2,17 @@
 
 A model may be used by many threads at once. It belongs to the process that loaded it: threads do
 not survive a fork, so in a forked child it refuses to answer, while `shared` loads one for each
-process.
+process. A forked child that ends otherwise than by `os._exit` waits for those threads forever,
+whether it used the model or not, unless it was loaded with one thread.
 """
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Event, Lock
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,6 @@ from tokenizers import Tokenizer
 from taskshield.core.errors import ModelError
 from taskshield.judges.embedded import encoding, weights
 from taskshield.judges.embedded.encoding import Encoded
-
-Item = TypeVar("Item")
-Answer = TypeVar("Answer")
 
 _REMEMBERED = 4096
 """Rows that are kept, at most 1 kB each: agents read an output and try a call again."""
@@ -34,11 +31,8 @@ _OUTPUTS = {"tags", "pair"}
 class Model:
     """A network and its tokenizer."""
 
-    def __init__(
-        self, session: Any, tokenizer: Tokenizer, *, label: str, decision: bytes, threads: int = 1
-    ) -> None:
+    def __init__(self, session: Any, tokenizer: Tokenizer, *, label: str, decision: bytes) -> None:
         self._session = session
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="taskshield")
         self._tokenizer = tokenizer
         self._process = os.getpid()
         self._known = _Recent(_REMEMBERED)
@@ -53,26 +47,18 @@ class Model:
 
         Args:
             folder: What `weights.write_manifest` has been run on.
-            threads: Sequences that are computed at once, each in a thread of its own; None takes
-                two, or one where there is one processor.
+            threads: Threads that compute; None takes two, or one where there is one processor.
 
         Raises:
             ModelError: The files are missing, damaged, or not those of such a model.
         """
         files = weights.verified(weights.SHIPPED if folder is None else folder)
         return cls(
-            _session(files.model),
+            _session(files.model, _threads() if threads is None else threads),
             encoding.load_tokenizer(files.tokenizer),
             label=files.label,
             decision=files.decision,
-            threads=_threads() if threads is None else threads,
         )
-
-    def together(self, function: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
-        """What a function that asks the model says of each item, several at once."""
-        if len(items) < 2:
-            return [function(item) for item in items]
-        return list(self._pool.map(function, items))
 
     def pair(self, first: str, second: str) -> tuple[float, float]:
         """Two logits: does the first text ask for the second, does the second serve the first.
@@ -95,15 +81,13 @@ class Model:
             ModelError: The process was forked, the model answers with what is no number, or nobody
                 waits for the answer.
         """
-
-        def tagged(sequence: Encoded) -> list[float]:
+        found: list[float] = []
+        for sequence in encoding.output_ids(self._tokenizer, head, pieces):
             if stop is not None and stop.is_set():
                 raise ModelError("nobody waits for the embedded model's answer any longer")
             row = self._run("tags", sequence)
-            return [float(row[mark]) for mark, _ in sequence.marks]
-
-        sequences = list(encoding.output_ids(self._tokenizer, head, pieces))
-        return [logit for some in self.together(tagged, sequences) for logit in some]
+            found += [float(row[mark]) for mark, _ in sequence.marks]
+        return found
 
     def _run(self, output: Literal["pair", "tags"], sequence: Encoded) -> NDArray[np.float32]:
         """One row of an output.
@@ -189,7 +173,7 @@ def _threads() -> int:
     return 1 if count is None else min(2, count)
 
 
-def _session(model: bytes) -> Any:
+def _session(model: bytes, threads: int) -> Any:
     """An onnxruntime session.
 
     From bytes and not from a path: these bytes were hashed. They are let go at the end; while the
@@ -203,9 +187,11 @@ def _session(model: bytes) -> Any:
 
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # several sequences at once use processors better
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # errors are raised; nothing is printed beside them
+    # Threads that spin gain a millisecond a call, and with pauses take three times the CPU time.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no base of their own
