@@ -128,6 +128,8 @@ def test_an_interrupt_exits_with_130_and_no_traceback() -> None:
             [SCRIPT, *command(upstream, HIJACKED)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            # A shell has its background jobs ignore interrupts, and theirs inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         while not upstream.seen and running.poll() is None:
             time.sleep(0.02)
