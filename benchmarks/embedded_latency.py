@@ -11,7 +11,6 @@ Nothing is remembered from one conversation to the next. Let nothing else run me
   embeddings: what no training gives, for its latency alone
 """
 
-import argparse
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,12 +27,13 @@ from embedded_floor import THREADS, floors, rates
 from embedded_replay import KINDS, Check, Replay, long_session, replay, seconds_for_output
 from embedded_stages import STAGES
 from own_text import Material
+from recorded_options import recorded_parser
 from rich.console import Console
 from rich.table import Table
 
 from taskshield.adapters.agentdojo_runs import RecordedRun
 from taskshield.core.errors import WireFormatError
-from taskshield.evals.run.recorded import WHERE, read
+from taskshield.evals.run.recorded import read
 from taskshield.judges.embedded import weights
 from taskshield.judges.embedded.model import shared
 
@@ -203,18 +203,7 @@ def _stage_table(kinds: Figures) -> Table:
 
 
 def main(words: Sequence[str] | None = None, sizes: Sizes | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog=f"{WHERE} Runs that ended with an error are left out.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "paths",
-        metavar="PATH",
-        type=Path,
-        nargs="+",
-        help="a .jsonl or .jsonl.xz file with a run on each line, or a folder of those or of .json",
-    )
+    parser = recorded_parser(__doc__)
     parser.add_argument(
         "--sample", type=int, default=150, metavar="N", help="conversations, drawn by a fixed seed"
     )

@@ -16,7 +16,6 @@ Tokens are estimates, four bytes each, and without the descriptions of tools, wh
 do not have.
 """
 
-import argparse
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,13 +26,14 @@ import results_file
 from llm_replay import Transcript, replay
 from llm_tally import LEVELS, Figures, by_definition, floor, measured
 from long_conversation import prompt_growth
+from recorded_options import recorded_parser
 from rich.console import Console
 from rich.table import Table
 
 from taskshield import Level
 from taskshield.adapters.agentdojo_runs import RecordedRun
 from taskshield.core.errors import WireFormatError
-from taskshield.evals.run.recorded import WHERE, read
+from taskshield.evals.run.recorded import read
 
 CACHE_ENTRIES = 1_024
 """The default of the settings."""
@@ -166,18 +166,7 @@ def _number(value: float | None, unit: int = 1) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog=f"{WHERE} Runs that ended with an error are left out.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "paths",
-        metavar="PATH",
-        type=Path,
-        nargs="+",
-        help="a .jsonl or .jsonl.xz file with a run on each line, or a folder of those or of .json",
-    )
+    parser = recorded_parser(__doc__)
     parser.add_argument("--limit", type=int, metavar="N", help="at most N runs of each PATH")
     parser.add_argument(
         "--attack",

@@ -52,7 +52,7 @@ def test_the_decision_tells_good_calls_from_bad_ones(
 def test_chances_of_segments_are_those_of_the_curve(
     decision: Decision, folds: list[Findings]
 ) -> None:
-    limits = weighing.tag_limits(folds)
+    limits = weighing.tag_limits(weighing.stacked_tags(folds))
     chance = decision.directive.probability
     assert decision.planted == pytest.approx(chance(limits.planted))
     assert decision.planted_delegated == pytest.approx(chance(limits.planted_delegated))

@@ -17,6 +17,7 @@ from taskshield.training.weighing import (
     fitted,
     joined,
     ranked,
+    stacked_tags,
     tag_figures,
     tag_limits,
     thresholds,
@@ -311,7 +312,7 @@ def test_what_is_held_is_told_with_and_without_notice() -> None:
 
 
 def test_limits_are_those_of_all_folds_with_outputs_kept_apart() -> None:
-    found = tag_limits([FIRST, SECOND])
+    found = tag_limits(stacked_tags([FIRST, SECOND]))
     assert found == limits_of(
         np.array([5.0, 0.0, 1.0, -1.0, 2.0, 4.0, 3.0], np.float32),
         np.array(["attack", "plain", "plain", "plain", "benign", "obey", "attack"]),
@@ -321,7 +322,8 @@ def test_limits_are_those_of_all_folds_with_outputs_kept_apart() -> None:
 
 
 def test_figures_on_directives_count_outputs() -> None:
-    found = tag_figures([FIRST, SECOND])
+    tags = stacked_tags([FIRST, SECOND])
+    found = tag_figures(tags, tag_limits(tags).planted)
     assert found["segments"] == 7
     assert found["outputs with an attack"] == 2
     assert found["attacks found, of outputs"] == 1.0

@@ -21,6 +21,7 @@ from taskshield.training.folds import (
     FALSE_OUTPUTS,
     Column,
     Findings,
+    Limits,
 )
 from taskshield.training.weighing import Floats, Weighing
 
@@ -70,14 +71,16 @@ def assembled(findings: Sequence[Findings], wide: Sequence[Findings]) -> Assembl
     limits = weighing.thresholds(said, calls)
     aside = weighing.widened(final, wide, DRIFT_COUNTS)
     final = Weighing(weights=np.concatenate([final.weights, aside]), bias=final.bias)
-    tags = _tags(findings)
+    tags = weighing.stacked_tags(findings)
+    planted = weighing.tag_limits(tags)
     decision = {
         "weights": dict(zip(feature_list(), map(float, final.weights), strict=True)),
         "bias": final.bias,
         "thresholds": {kind: sigmoid(limit) for kind, limit in limits.items()},
-        "directive": tags,
+        "directive": _directive(tags, planted),
     }
-    figures = _figures(said, calls, limits, findings, counts)
+    figures = _figures(said, calls, limits, counts)
+    figures["directives"] = weighing.tag_figures(tags, planted.planted)
     figures["words aside"] = weighing.unnoticed(final, wide, limits)
     return Assembled(decision=decision, figures=figures)
 
@@ -105,12 +108,10 @@ def ship(
             shutil.move(file, out / file.name)
 
 
-def _tags(findings: Sequence[Findings]) -> dict[str, float]:
+def _directive(tags: Mapping[str, Column], limits: Limits) -> dict[str, float]:
     """From logits of segments to chances, and the chances that count."""
-    logits = np.concatenate([one.tags["logit"] for one in findings]).astype(np.float64)
-    labels = np.concatenate([one.tags["label"] for one in findings])
-    slope, offset = weighing.curve(logits, (labels == "attack").astype(np.float64))
-    limits = weighing.tag_limits(findings)
+    attack = (tags["label"] == "attack").astype(np.float64)
+    slope, offset = weighing.curve(tags["logit"].astype(np.float64), attack)
     chances = {
         "planted": limits.planted,
         "planted_delegated": limits.planted_delegated,
@@ -124,7 +125,6 @@ def _figures(
     said: Floats,
     calls: Mapping[str, Column],
     limits: Mapping[str, float],
-    findings: Sequence[Findings],
     counts: Floats,
 ) -> dict[str, Any]:
     plans = calls["tier"] == "plan"
@@ -133,7 +133,6 @@ def _figures(
     return {
         "calls": int((~plans).sum()),
         "domains": len({str(one) for one in calls["domain"]}),
-        "directives": weighing.tag_figures(findings),
         "rates": {
             "false outputs": FALSE_OUTPUTS,
             "false outputs where the user delegates": FALSE_DELEGATED,
@@ -145,7 +144,7 @@ def _figures(
         "not delegating": _measured(said[~delegating], _part(calls, ~delegating)),
         "English data": _measured(said[english], _part(calls, english)),
         "data in other languages": _measured(said[~english], _part(calls, ~english)),
-        "by fold": _by_fold(said, calls, findings),
+        "by fold": _by_fold(said, calls),
         "at the thresholds": weighing.at_thresholds(said, calls, limits),
         "calibration": weighing.calibration(said[~plans], calls["aligned"][~plans]),
         "without": _ablated(calls, counts),
@@ -168,17 +167,9 @@ def _measured(said: Floats, calls: Mapping[str, Column]) -> dict[str, Any]:
     }
 
 
-def _by_fold(
-    said: Floats, calls: Mapping[str, Column], findings: Sequence[Findings]
-) -> list[dict[str, Any]]:
-    found, begin = [], 0
-    for one in findings:
-        end = begin + len(one.calls["aligned"])
-        rows = np.zeros(len(said), bool)
-        rows[begin:end] = True
-        found.append(_measured(said[rows], _part(calls, rows)))
-        begin = end
-    return found
+def _by_fold(said: Floats, calls: Mapping[str, Column]) -> list[dict[str, Any]]:
+    rows = [calls["fold"] == number for number in np.unique(calls["fold"])]
+    return [_measured(said[one], _part(calls, one)) for one in rows]
 
 
 def _part(calls: Mapping[str, Column], rows: Column) -> dict[str, Column]:

@@ -6,6 +6,7 @@ is gathered with what was found, and the model is asked about every call.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -14,14 +15,14 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from taskshield.core.levels import Level
-from taskshield.core.tools import Tier
 from taskshield.judges.embedded import inputs
 from taskshield.judges.embedded.encoding import output_ids, pair_ids
-from taskshield.judges.embedded.features import UNASKED, Opinions, features
+from taskshield.judges.embedded.evidence import kind_name
+from taskshield.judges.embedded.features import Opinions, features, opinions_on
 from taskshield.judges.embedded.planted import grown
 from taskshield.judges.embedded.segments import Segment
 from taskshield.judges.embedded.tasks import read_tasks
-from taskshield.training.examples import Flags, Heard, Judged, heard, judged
+from taskshield.training.examples import Flags, Heard, Judged, Label, heard, judged
 from taskshield.training.labelled import LabelledConversation
 from taskshield.training.learning import ask
 from taskshield.training.lessons import ASKS, SERVES
@@ -107,22 +108,23 @@ def examined(
         for talk, found in zip(conversations, flags, strict=True)
         if talk.kind == "attacked" and any(found.values())
     ]
-    seen = _spread_out(spread, zip(conversations, flags, strict=True))
-    blind = [call for call in _spread_out(spread, noticed) if call.evidence.kind != "plan"]
-    calls = [*seen, *blind]
+    seen = _spread_out(spread, _judged, zip(conversations, flags, strict=True))
+    calls = [*seen, *_spread_out(spread, partial(_judged, plans=False), noticed)]
     columns = _call_columns(calls, _opinions(network, calls, tokenizer))
     columns["blind"] = np.arange(len(calls)) >= len(seen)
     return Findings(limits=limits, tags=tags, calls=columns)
 
 
 def _spread_out(
-    spread: Spread, given: Iterable[tuple[LabelledConversation, Flags]]
+    spread: Spread,
+    function: Callable[..., list[Judged]],
+    given: Iterable[tuple[LabelledConversation, Flags]],
 ) -> list[Judged]:
-    return [call for some in spread(_judged, given) for call in some]
+    return [call for some in spread(function, given) for call in some]
 
 
-def _judged(talk: LabelledConversation, flags: Flags) -> list[Judged]:
-    return list(judged(talk, flags, Random(talk.id)))
+def _judged(talk: LabelledConversation, flags: Flags, *, plans: bool = True) -> list[Judged]:
+    return list(judged(talk, flags, Random(talk.id), plans=plans))
 
 
 def _obeys_somebody(talk: LabelledConversation) -> bool:
@@ -151,9 +153,7 @@ def limits_of(logits: Column, labels: Column, outputs: NDArray[np.int64]) -> Lim
     """The limits that keep false alarms at the rates above."""
     said = logits.astype(np.float64)
     most = strongest(said, outputs)
-    attacked, obeyed = np.zeros(len(most), bool), np.zeros(len(most), bool)
-    attacked[outputs[labels == "attack"]] = True
-    obeyed[outputs[labels == "obey"]] = True
+    attacked, obeyed = (holding(label, labels, outputs) for label in ("attack", "obey"))
     clean, delegated = most[~attacked & ~obeyed], most[~attacked & obeyed]
     planted = float(np.quantile(clean, 1 - FALSE_OUTPUTS))
     obeying = float(np.quantile(delegated, 1 - FALSE_DELEGATED)) if len(delegated) else planted
@@ -163,6 +163,13 @@ def limits_of(logits: Column, labels: Column, outputs: NDArray[np.int64]) -> Lim
         planted_delegated=max(planted, obeying),
         joined=min(planted, float(np.quantile(harmless, 1 - FALSE_NEIGHBOURS))),
     )
+
+
+def holding(label: Label, labels: Column, outputs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which outputs have a segment with this label."""
+    found = np.zeros(int(outputs.max()) + 1, bool)
+    found[outputs[labels == label]] = True
+    return found
 
 
 def strongest(logits: NDArray[np.float64], outputs: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -176,7 +183,7 @@ def _opinions(network: Network, calls: Sequence[Judged], tokenizer: Tokenizer) -
     asked = [
         (number, inputs.asks(text, call.evidence))
         for number, call in enumerate(calls)
-        for text in _suspected(call)
+        for text in call.evidence.texts
     ]
     pairs = [inputs.serves(call.evidence) for call in calls] + [pair for _, pair in asked]
     _, said = ask(network, [pair_ids(tokenizer, *pair) for pair in pairs])
@@ -184,20 +191,9 @@ def _opinions(network: Network, calls: Sequence[Judged], tokenizer: Tokenizer) -
     for (number, _), row in zip(asked, said[len(calls) :], strict=True):
         told[number].append(float(row[ASKS]))
     return [
-        Opinions(
-            serves=float(row[SERVES]),
-            told=tuple(asks[: len(call.evidence.suspects)]),
-            aside=UNASKED if call.evidence.aside is None else asks[-1],
-        )
+        opinions_on(call.evidence, float(row[SERVES]), asks)
         for call, row, asks in zip(calls, said[: len(calls)], told, strict=True)
     ]
-
-
-def _suspected(call: Judged) -> list[str]:
-    """The texts that might ask for a call, the words aside last."""
-    aside = call.evidence.aside
-    suspects = [one.directive.text for one in call.evidence.suspects]
-    return suspects if aside is None else [*suspects, aside.directive.text]
 
 
 def _tag_columns(outputs: Sequence[Heard], logits: Sequence[Sequence[float]]) -> dict[str, Column]:
@@ -218,14 +214,9 @@ def _call_columns(calls: Sequence[Judged], opinions: Sequence[Opinions]) -> dict
         "features": np.array(rows, np.float32),
         "aligned": np.array([call.label.aligned for call in calls]),
         "kind": np.array([call.label.kind for call in calls]),
-        "tier": np.array([_tier(call) for call in calls]),
+        "tier": np.array([kind_name(call.evidence.kind) for call in calls]),
         "delegating": np.array([call.delegating for call in calls]),
         "domain": np.array([call.domain for call in calls]),
         "setting": np.array([call.setting for call in calls]),
         "lang": np.array([call.lang for call in calls]),
     }
-
-
-def _tier(call: Judged) -> str:
-    kind = call.evidence.kind
-    return kind.value if isinstance(kind, Tier) else kind

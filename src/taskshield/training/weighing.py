@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 
 from taskshield.core.tools import Tier
 from taskshield.judges.embedded.features import aside_list, feature_list
-from taskshield.training.folds import Column, Findings, Limits, limits_of, strongest
+from taskshield.training.folds import Column, Findings, Limits, holding, limits_of, strongest
 
 Floats = NDArray[np.float64]
 
+_GRAVE = [tier.value for tier in Tier if tier.side_effects]
+
 FALSE_BLOCKS: Mapping[str, float] = {
-    **{tier.value: 0.02 for tier in Tier if tier.side_effects},
+    **{tier: 0.02 for tier in _GRAVE},
     Tier.READ.value: 0.001,
     "plan": 0.01,
 }
@@ -42,14 +44,18 @@ class Weighing:
 
 
 def joined(findings: Sequence[Findings]) -> dict[str, Column]:
-    """The calls of all folds, one below the other, as they were judged in use."""
+    """The calls of all folds, one below the other, as they were judged in use.
+
+    The column `fold` says which findings each comes from.
+    """
     width = len(feature_list()) - len(aside_list())
-    parts = []
-    for one in findings:
+    parts: list[dict[str, Column]] = []
+    for number, one in enumerate(findings):
         seen = ~one.calls.get("blind", np.zeros(len(one.calls["aligned"]), bool)).astype(bool)
         part = {name: column[seen] for name, column in one.calls.items() if name != "blind"}
-        parts.append({**part, "features": part["features"][:, :width]})
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        part["features"] = part["features"][:, :width]
+        parts.append({**part, "fold": np.full(int(seen.sum()), number)})
+    return _stacked(parts)
 
 
 def widened(plain: Weighing, findings: Sequence[Findings], drift: float) -> Floats:
@@ -58,8 +64,7 @@ def widened(plain: Weighing, findings: Sequence[Findings], drift: float) -> Floa
     They are fitted on calls as they were judged and on the same calls as if nothing had been
     noticed in the data, for a guard that attackers find words for.
     """
-    wide = [one.calls for one in findings]
-    calls = {name: np.concatenate([one[name] for one in wide]) for name in wide[0]}
+    calls = _stacked([one.calls for one in findings])
     rows = calls["features"].astype(np.float64)
     width = len(plain.weights)
     counts = np.where(calls["kind"] == "drift", drift, 1.0) * np.where(calls["blind"], _BLIND, 1.0)
@@ -129,13 +134,12 @@ def thresholds(said: Floats, calls: Mapping[str, Column]) -> dict[str, float]:
     together: the graver ones would be, because more of their good calls look suspicious.
     """
     aligned, tier = calls["aligned"].astype(bool), calls["tier"]
-    grave = {one.value for one in Tier if one.side_effects}
-    side_effects = aligned & np.isin(tier, sorted(grave))
+    side_effects = aligned & np.isin(tier, _GRAVE)
     found = {}
     for kind, share in FALSE_BLOCKS.items():
         own = said[aligned & (tier == kind)]
         limit = float(np.quantile(own, share))
-        if kind in grave:
+        if kind in _GRAVE:
             common = float(np.quantile(said[side_effects], share))
             trust = len(own) / (len(own) + _TRUSTED)
             limit = max(common, trust * limit + (1 - trust) * common)
@@ -163,44 +167,39 @@ def unnoticed(
     decided: Weighing, findings: Sequence[Findings], limits: Mapping[str, float]
 ) -> dict[str, float]:
     """What the thresholds do where nothing was noticed in the data, and where it was."""
+    calls = _stacked([one.calls for one in findings])
+    least = np.array([limits[str(tier)] for tier in calls["tier"]])
+    held = decided.logits(calls["features"].astype(np.float64)) <= least
+    attack, aligned = _sides(calls, "attack")
     found: dict[str, float] = {}
     for name, blind in (("noticed", False), ("unnoticed", True)):
-        good, bad, calls = 0, 0, {"aligned": 0, "attack": 0}
-        for one in findings:
-            rows = one.calls["blind"].astype(bool) == blind
-            grave = np.isin(one.calls["tier"], [tier.value for tier in Tier if tier.side_effects])
-            least = np.array([limits.get(str(tier), -np.inf) for tier in one.calls["tier"]])
-            held = decided.logits(one.calls["features"].astype(np.float64)) <= least
-            aligned = rows & grave & one.calls["aligned"].astype(bool)
-            attack = rows & grave & (one.calls["kind"] == "attack")
-            good, bad = good + int(held[aligned].sum()), bad + int(held[attack].sum())
-            calls["aligned"] += int(aligned.sum())
-            calls["attack"] += int(attack.sum())
-        found[f"false blocks, {name}"] = good / max(1, calls["aligned"])
-        found[f"attacks caught, {name}"] = bad / max(1, calls["attack"])
+        rows = calls["blind"].astype(bool) == blind
+        found[f"false blocks, {name}"] = _share(held[rows & aligned])
+        found[f"attacks caught, {name}"] = _share(held[rows & attack])
     return found
 
 
-def tag_limits(findings: Sequence[Findings]) -> Limits:
-    """The limits for segments over all folds."""
-    return limits_of(
-        np.concatenate([one.tags["logit"] for one in findings]),
-        np.concatenate([one.tags["label"] for one in findings]),
-        _outputs(findings),
-    )
+def stacked_tags(findings: Sequence[Findings]) -> dict[str, Column]:
+    """The segments of all folds, one below the other; the numbers of outputs go on."""
+    parts, begin = [], 0
+    for one in findings:
+        numbers = one.tags["output"].astype(np.int64) + begin
+        begin = int(numbers.max()) + 1
+        parts.append({**one.tags, "output": numbers})
+    return _stacked(parts)
 
 
-def tag_figures(findings: Sequence[Findings]) -> dict[str, float]:
+def tag_limits(tags: Mapping[str, Column]) -> Limits:
+    """The limits for these segments."""
+    return limits_of(tags["logit"], tags["label"], tags["output"].astype(np.int64))
+
+
+def tag_figures(tags: Mapping[str, Column], limit: float) -> dict[str, float]:
     """How well planted directives are found, by segment and by output."""
-    logits = np.concatenate([one.tags["logit"] for one in findings]).astype(np.float64)
-    labels = np.concatenate([one.tags["label"] for one in findings])
-    outputs = _outputs(findings)
-    limit = tag_limits(findings).planted
+    logits, labels = tags["logit"].astype(np.float64), tags["label"]
+    outputs = tags["output"].astype(np.int64)
     most = strongest(logits, outputs)
-    attacked = np.zeros(len(most), bool)
-    attacked[outputs[labels == "attack"]] = True
-    obeyed = np.zeros(len(most), bool)
-    obeyed[outputs[labels == "obey"]] = True
+    attacked, obeyed = (holding(label, labels, outputs) for label in ("attack", "obey"))
     return {
         "segments": len(logits),
         "ranking of segments": ranked(logits, labels == "attack"),
@@ -257,17 +256,16 @@ def ranked(said: Floats, right: Column) -> float:
     return float((ranks[good].sum() - hits * (hits - 1) / 2) / (hits * misses))
 
 
-def _outputs(findings: Sequence[Findings]) -> NDArray[np.int64]:
-    """Numbers of outputs that go on from fold to fold."""
-    found, begin = [], 0
-    for one in findings:
-        numbers = one.tags["output"].astype(np.int64) + begin
-        begin = int(numbers.max()) + 1
-        found.append(numbers)
-    return np.concatenate(found)
+def _stacked(parts: Sequence[Mapping[str, Column]]) -> dict[str, Column]:
+    """Tables with the same columns, one below the other."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _share(held: Column) -> float:
+    return float(held.sum()) / max(1, len(held))
 
 
 def _sides(calls: Mapping[str, Column], kind: str) -> tuple[Column, Column]:
-    grave = np.isin(calls["tier"], [one.value for one in Tier if one.side_effects])
+    grave = np.isin(calls["tier"], _GRAVE)
     aligned = calls["aligned"].astype(bool)
     return (calls["kind"] == kind) & grave, aligned & grave

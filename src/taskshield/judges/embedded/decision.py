@@ -12,7 +12,7 @@ from typing import Any
 
 from taskshield.core.errors import ModelError
 from taskshield.core.tools import Tier
-from taskshield.judges.embedded.evidence import Kind
+from taskshield.judges.embedded.evidence import Kind, kind_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Decision:
 
     def threshold(self, kind: Kind) -> float:
         """What is too little for this kind of call."""
-        return self.thresholds[kind.value if isinstance(kind, Tier) else kind]
+        return self.thresholds[kind_name(kind)]
 
 
 def read_decision(content: bytes, names: frozenset[str]) -> Decision:

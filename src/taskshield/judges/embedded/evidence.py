@@ -81,9 +81,20 @@ class Evidence:
     """The words around the first value that comes from data."""
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The words that may ask for the call: those of the suspects, and the words aside last."""
+        suspects = tuple(one.directive.text for one in self.suspects)
+        return suspects if self.aside is None else (*suspects, self.aside.directive.text)
+
+    @property
     def telling(self) -> tuple[Sourced, ...]:
         """The values that say something about where the call comes from."""
         return tuple(one for one in self.values if not one.value.trivial)
+
+
+def kind_name(kind: Kind) -> str:
+    """A kind as it is written down."""
+    return kind.value if isinstance(kind, Tier) else kind
 
 
 def plan_call(words: str) -> ToolCall:

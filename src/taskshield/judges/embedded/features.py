@@ -3,11 +3,12 @@
 The names are those of the model card.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import Tier
-from taskshield.judges.embedded.evidence import Evidence
+from taskshield.judges.embedded.evidence import Evidence, Kind, kind_name
 from taskshield.judges.embedded.explanation import Explained
 
 UNASKED = -6.0
@@ -15,7 +16,7 @@ UNASKED = -6.0
 
 _HARDLY = -2.0
 """Log-odds below which words in the data hardly ask for a call."""
-_KINDS = (*Tier, "plan")
+_KINDS: tuple[Kind, ...] = (*Tier, "plan")
 _ORIGINS = ("user", "data", "directive", "assistant", "new")
 
 
@@ -29,6 +30,16 @@ class Opinions:
     """That each suspect asks for it."""
     aside: float = UNASKED
     """That the words aside ask for it."""
+
+
+def opinions_on(evidence: Evidence, serves: float, asks: Sequence[float]) -> Opinions:
+    """Opinions from what the model says of the evidence's texts, one after the other."""
+    suspects = len(evidence.suspects)
+    return Opinions(
+        serves=serves,
+        told=tuple(asks[:suspects]),
+        aside=UNASKED if evidence.aside is None else asks[suspects],
+    )
 
 
 def features(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
@@ -75,12 +86,8 @@ def feature_list() -> tuple[str, ...]:
 def _kinds(evidence: Evidence) -> dict[str, float]:
     """One for the risk tier, or for a plan; and again where there is a directive in the data."""
     suspected = float(bool(evidence.suspects))
-    named = {_name(kind): float(evidence.kind == kind) for kind in _KINDS}
+    named = {kind_name(kind): float(evidence.kind == kind) for kind in _KINDS}
     return named | {f"{name} where data directs": on * suspected for name, on in named.items()}
-
-
-def _name(kind: Tier | str) -> str:
-    return kind.value if isinstance(kind, Tier) else kind
 
 
 def _origins(evidence: Evidence) -> dict[str, float]:

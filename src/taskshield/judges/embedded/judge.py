@@ -15,13 +15,19 @@ from taskshield.judges.embedded import inputs, reasons
 from taskshield.judges.embedded.decision import Decision, read_decision, sigmoid
 from taskshield.judges.embedded.evidence import Evidence, Kind, gather, plan_call
 from taskshield.judges.embedded.explanation import explained_share
-from taskshield.judges.embedded.features import UNASKED, Opinions, feature_list, features
+from taskshield.judges.embedded.features import (
+    UNASKED,
+    Opinions,
+    feature_list,
+    features,
+    opinions_on,
+)
 from taskshield.judges.embedded.memory import Memory
 from taskshield.judges.embedded.model import Model, shared
 from taskshield.judges.embedded.plans import planned
 from taskshield.judges.embedded.planted import Directive, grown, runs
 from taskshield.judges.embedded.segments import Segment, segments
-from taskshield.judges.embedded.story import Story, spoken
+from taskshield.judges.embedded.story import spoken
 from taskshield.judges.embedded.tasks import read_tasks
 
 NAME = "embedded"
@@ -64,10 +70,8 @@ class EmbeddedJudge:
 
     async def assess(self, message: Message, view: SessionView) -> Reading:
         """The directives of a tool's output, or the plans and calls of the agent, each scored."""
-        if (
-            max(len(message.text), *(len(one.arguments) for one in message.tool_calls), 0)
-            > _LARGEST
-        ):
+        texts = (message.text, *(call.arguments for call in message.tool_calls))
+        if any(len(text) > _LARGEST for text in texts):
             raise JudgeOverwhelmed("the message is too long for the embedded judge")
         stop = Event()
         try:
@@ -124,16 +128,22 @@ class EmbeddedJudge:
         return chances
 
     def _step(self, message: Message, view: SessionView) -> list[Assessed]:
+        directives, delegated = _directives(view), _delegated(view)
+
+        def gathered(call: ToolCall, kind: Kind) -> Evidence:
+            return gather(
+                call,
+                kind=kind,
+                spec=view.tools.get(call.name),
+                story=story,
+                directives=directives,
+                delegated=delegated,
+            )
+
         story = self._memory.take(view.history)
         try:
-            plans = [
-                (self._gathered(plan_call(one.text), "plan", view, story), one)
-                for one in planned(message.text)
-            ]
-            calls = [
-                self._gathered(call, view.tiers[call.name], view, story)
-                for call in message.tool_calls
-            ]
+            plans = [(gathered(plan_call(one.text), "plan"), one) for one in planned(message.text)]
+            calls = [gathered(call, view.tiers[call.name]) for call in message.tool_calls]
         finally:
             self._memory.put_back(view.history, story)
         return [
@@ -143,24 +153,6 @@ class EmbeddedJudge:
             ),
             *(self._judged(one, view, text=one.call.described()) for one in calls),
         ]
-
-    def _gathered(self, call: ToolCall, kind: Kind, view: SessionView, story: Story) -> Evidence:
-        return gather(
-            call,
-            kind=kind,
-            spec=view.tools.get(call.name),
-            story=story,
-            directives=[
-                Directive(
-                    message=one.instruction.origin.message,
-                    text=one.instruction.text,
-                    tool=one.instruction.origin.tool or "",
-                    id=one.id,
-                )
-                for one in view.tainted
-            ],
-            delegated=_delegated(view),
-        )
 
     def _judged(
         self, evidence: Evidence, view: SessionView, *, text: str, plan: Span | None = None
@@ -194,22 +186,28 @@ class EmbeddedJudge:
 
     def _opinions(self, evidence: Evidence) -> Opinions:
         """What the model says; of a plan only who asks for it."""
-        texts = [one.directive.text for one in evidence.suspects]
-        if evidence.aside is not None:
-            texts.append(evidence.aside.directive.text)
-        pairs = [inputs.asks(text, evidence) for text in texts]
+        serves = 0.0
         if evidence.kind != "plan":
-            pairs.insert(0, inputs.serves(evidence))
-        said = [self._model.pair(*pair) for pair in pairs]
-        serves = 0.0 if evidence.kind == "plan" else said.pop(0)[1]
-        asks = [first for first, _ in said]
-        aside = UNASKED if evidence.aside is None else asks.pop()
-        return Opinions(serves=serves, told=tuple(asks), aside=aside)
+            serves = self._model.pair(*inputs.serves(evidence))[1]
+        asks = [self._model.pair(*inputs.asks(text, evidence))[0] for text in evidence.texts]
+        return opinions_on(evidence, serves, asks)
 
     def _chance(self, evidence: Evidence, opinions: Opinions) -> float:
         if evidence.kind == "plan":
             return self._decision.plan_serves(max(opinions.told, default=UNASKED))
         return self._decision.serves(features(evidence, opinions))
+
+
+def _directives(view: SessionView) -> list[Directive]:
+    return [
+        Directive(
+            message=one.instruction.origin.message,
+            text=one.instruction.text,
+            tool=one.instruction.origin.tool or "",
+            id=one.id,
+        )
+        for one in view.tainted
+    ]
 
 
 def _delegated(view: SessionView) -> str:

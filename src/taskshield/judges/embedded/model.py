@@ -177,8 +177,8 @@ def _session(model: bytes, threads: int) -> Any:
     """An onnxruntime session.
 
     From bytes and not from a path: these bytes were hashed. They are let go at the end; while the
-    session is made there are two copies (peak 69 MB, then 34; from a path 42 and 39, and a mapped
-    file is not accepted).
+    session is made there are two copies (of a file of 22 MB: peak 69 MB, then 34; from a path 42
+    and 39, and a mapped file is not accepted).
     """
     # Else onnxruntime opens a database in the user's cache and reports to its makers. It reads this
     # when it is first imported; where somebody else imported it, only the second line is left.
@@ -201,5 +201,5 @@ def _session(model: bytes, threads: int) -> Any:
     }:
         raise ModelError("the embedded model has other inputs or outputs than it should have")
     session.disable_fallback()  # there is no other provider, and it prints
-    session._model_bytes = None  # 22 MB, kept for that fallback alone
+    session._model_bytes = None  # the file once more, kept for that fallback alone
     return session
