@@ -9,6 +9,8 @@
     ├── PrivilegeError           text of a lower level posing as a higher one
     ├── ToolOutputRejected       a guarded tool raised, and its error text tried to direct the agent
     ├── UpstreamError            the endpoint behind a chat client failed
+    ├── StoreError               a store could not read or write
+    │   └── StoreConflict        somebody else wrote the same session meanwhile
     └── JudgeError               a judge could not answer: an outage, never an "allow"
         ├── JudgeUnavailable     its endpoint failed
         ├── JudgeTimeout         it took too long
@@ -89,6 +91,14 @@ class UpstreamError(TaskShieldError):
         """HTTP status, where there was one."""
         self.timeout = timeout
         """Whether the endpoint ran out of time."""
+
+
+class StoreError(TaskShieldError):
+    """A store could not read or write; nothing that it acknowledged before is lost."""
+
+
+class StoreConflict(StoreError):
+    """Somebody else wrote this version of the session meanwhile: read it again and go on."""
 
 
 class JudgeError(TaskShieldError):
