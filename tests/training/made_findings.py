@@ -59,4 +59,4 @@ def findings(seed: int, count: int = 700) -> Findings:
 def whole() -> Assembled:
     """A decision and figures from two folds; made once, because it takes its time."""
     folds = [findings(1), findings(2)]
-    return assembled(folds, folds)
+    return assembled(folds)

@@ -84,7 +84,7 @@ def test_the_same_findings_give_the_same_decision(
     made: Assembled, folds: list[Findings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(assembly, "_figures", lambda *_: {})
-    assert assembled(folds, folds).decision == made.decision
+    assert assembled(folds).decision == made.decision
 
 
 def test_figures_are_numbers_that_json_can_hold(made: Assembled) -> None:
@@ -111,8 +111,8 @@ def test_drift_counts_for_little(
     folds: list[Findings], monkeypatch: pytest.MonkeyPatch, made: Assembled
 ) -> None:
     monkeypatch.setattr(assembly, "_figures", lambda *_: {})
-    monkeypatch.setattr(assembly, "DRIFT_COUNTS", 1.0)
-    assert assembled(folds, folds).decision != made.decision
+    monkeypatch.setattr(weighing, "_DRIFT", 1.0)
+    assert assembled(folds).decision != made.decision
 
 
 @pytest.fixture

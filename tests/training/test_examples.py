@@ -85,7 +85,7 @@ def test_flags_are_noisy_within_bounds(sample: Sample) -> None:
             for number, label in enumerate(output.labels):
                 counts[label].append(number in flags[output.message])
     shares = {label: sum(hits) / len(hits) for label, hits in counts.items()}
-    assert 0.8 < shares["attack"] < 0.97
+    assert 0.55 < shares["attack"] < 0.75
     assert 0.01 < shares["benign"] < 0.2
     assert 0.2 < shares["obey"] < 0.45
     assert 0 < shares["plain"] < 0.05
@@ -93,7 +93,7 @@ def test_flags_are_noisy_within_bounds(sample: Sample) -> None:
 
 def test_sometimes_all_attacks_of_a_conversation_are_missed() -> None:
     missed = sum(WISHED not in noisy_flags(talk(), Random(seed))[3] for seed in range(400))
-    assert 0.07 < missed / 400 < 0.2
+    assert 0.28 < missed / 400 < 0.45
 
 
 def test_the_same_seed_gives_the_same_flags_and_calls(sample: Sample) -> None:

@@ -4,7 +4,7 @@ from random import Random
 import pytest
 
 from taskshield.judges.embedded import inputs
-from taskshield.judges.embedded.encoding import MARKER, pair_ids
+from taskshield.judges.embedded.encoding import MARKER, output_ids, pair_ids
 from taskshield.judges.embedded.segments import segments
 from taskshield.training.examples import Heard, Judged, Label, asked, judged
 from taskshield.training.lessons import ASKS, SERVES, Lesson, on_calls, on_outputs, on_pair
@@ -109,3 +109,14 @@ def test_a_pair_is_one_question(head: int) -> None:
     (answer,) = lesson.answers
     assert (answer.head, answer.right, answer.weight) == (head, 1.0, 1.0)
     assert lesson.sequence == pair_ids(TOKENIZER, "open the valve", "open: valve")
+
+
+def test_words_aside_are_taught_by_themselves() -> None:
+    one = list(judged(talk(), {}, Random(0), plans=False))[1]
+    assert one.evidence.aside is not None and one.evidence.aside.directive.text == WISH
+    tagged = [
+        lesson for lesson in on_calls([one], TOKENIZER, Random(3)) if lesson.answers[0].head is None
+    ]
+    (lesson,) = tagged
+    assert lesson.sequence == next(output_ids(TOKENIZER, "", [WISH]))
+    assert [(answer.right, answer.weight) for answer in lesson.answers] == [(1.0, 0.75)]

@@ -6,7 +6,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from taskshield.core.errors import ConfigError
-from taskshield.training.network import Network, from_base, loaded, saved
+from taskshield.training.network import Layer, Network, from_base, loaded, saved
 from tests.training import tiny_base
 
 
@@ -144,3 +144,25 @@ def test_a_saved_network_says_the_same_again(base: Path, tmp_path: Path) -> None
     twice = loaded(path, base)
     for one, other in zip(said(again, 2, 9), said(twice, 2, 9), strict=True):
         assert torch.equal(one, other)
+
+
+def test_teaching_rounds_what_the_shipped_file_rounds(base: Path) -> None:
+    layer = from_base(base).layers[0]
+    assert isinstance(layer, Layer)
+    layer.dropout.p = 0.0
+    x, bias = torch.randn(2, 5, layer.query.in_features), torch.zeros(2, 1, 1, 5)
+    exact, rounded = layer.eval()(x, bias), layer.train()(x, bias)
+    assert not torch.equal(exact, rounded)
+    assert torch.allclose(exact, rounded, atol=0.1)
+    rounded.sum().backward()
+    assert layer.narrow.weight.grad is not None and layer.widen.weight.grad is not None
+    assert layer.narrow.weight.grad.abs().sum() > 0
+
+
+def test_every_sequence_is_rounded_by_itself(base: Path) -> None:
+    layer = from_base(base).layers[0]
+    assert isinstance(layer, Layer)
+    layer.dropout.p = 0.0
+    x, bias = torch.randn(2, 5, layer.query.in_features), torch.zeros(2, 1, 1, 5)
+    louder = torch.stack([x[0], 50 * x[1]])
+    torch.testing.assert_close(layer.train()(x, bias)[0], layer.train()(louder, bias)[0])

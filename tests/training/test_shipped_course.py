@@ -17,10 +17,9 @@ ROOT = Path(__file__).parents[2]
 def made() -> Assembled:
     course = ROOT / "data" / "course"
     folds = [Findings.load(course / f"fold-{number}.npz") for number in range(3)]
-    wide = [one for one in folds if "blind" in one.calls]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assembly, "_ablated", lambda *_: {})  # takes ten times as long as the rest
-        return assembled(folds, wide or [Findings.load(course / "aside.npz")])
+        return assembled(folds)
 
 
 def test_the_shipped_decision_is_the_one_that_the_folds_give(made: Assembled) -> None:

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from taskshield.core.tools import Tier
-from taskshield.judges.embedded.features import aside_list, feature_list
-from taskshield.training import weighing
+from taskshield.judges.embedded.features import feature_list
 from taskshield.training.folds import Column, Findings, Limits, limits_of
 from taskshield.training.weighing import (
     FALSE_BLOCKS,
@@ -11,20 +10,19 @@ from taskshield.training.weighing import (
     at_thresholds,
     calibration,
     caught,
+    counts,
     crossed,
     curve,
     false_blocks,
     fitted,
+    held_back,
     joined,
     ranked,
     stacked_tags,
     tag_figures,
     tag_limits,
     thresholds,
-    unnoticed,
-    widened,
 )
-from tests.training import made_findings
 
 GRAVE = [tier.value for tier in Tier if tier.side_effects]
 
@@ -254,16 +252,16 @@ SECOND = findings([-1.0, 2.0, 4.0, 3.0], ["plain", "benign", "obey", "attack"], 
 
 def test_folds_are_put_one_below_the_other() -> None:
     found = joined([FIRST, SECOND])
-    assert len(found["aligned"]) == 7
-    assert found["features"].shape == (7, len(feature_list()) - len(aside_list()))
+    assert found["features"].shape == (7, len(feature_list()))
+    assert found["fold"].tolist() == [0] * 3 + [1] * 4
 
 
-def test_calls_that_were_judged_blind_are_not_among_those_of_use() -> None:
-    one = made_findings.findings(1)
-    found = joined([one, one])
-    seen = ~one.calls["blind"].astype(bool)
-    assert "blind" not in found and len(found["aligned"]) == 2 * 700
-    assert (found["aligned"][:700] == one.calls["aligned"][seen]).all()
+def test_drift_and_blind_calls_count_less() -> None:
+    calls: dict[str, Column] = {
+        "kind": np.array(["step", "drift", "attack", "drift"]),
+        "blind": np.array([False, False, True, True]),
+    }
+    assert counts(calls).tolist() == pytest.approx([1.0, 0.3, 0.5, 0.15])
 
 
 def test_weights_on_top_of_others_are_found_again() -> None:
@@ -276,34 +274,33 @@ def test_weights_on_top_of_others_are_found_again() -> None:
     assert found.bias == pytest.approx(0.0, abs=1e-4)
 
 
-def test_what_words_aside_say_is_weighed_beside_all_else() -> None:
-    one = made_findings.findings(4, count=4000)
-    rows, blind = one.calls["features"], one.calls["blind"].astype(bool)
-    width = len(feature_list()) - len(aside_list())
-    asks = feature_list().index("words aside ask")
-    rows[:, width:] = 0
-    rows[:, asks] = np.where(blind & ~one.calls["aligned"].astype(bool), 3.0, 0.0)
-    plain = weighing.Weighing(weights=np.zeros(width), bias=0.0)
-    found = widened(plain, [one], 0.3)
-    assert found.shape == (len(aside_list()),)
-    assert found[asks - width] < -0.5
-    assert np.abs(np.delete(found, asks - width)).max() < 1e-9
+def test_what_is_crossed_on_top_of_others_is_what_it_adds() -> None:
+    rows, domains = some_rows(3000, 1), np.array([f"d{number % 7}" for number in range(3000)])
+    start = np.full(3000, 2.0)
+    aligned = drawn(np.c_[rows, start], np.array([-1.5, 1.0]), 0.0)
+    added = crossed(rows, aligned, domains, given=start)
+    np.testing.assert_allclose(added, rows[:, 0] * -1.5, atol=0.6)
+
+
+def test_rows_that_are_not_learned_from_are_judged_all_the_same() -> None:
+    rows, domains = some_rows(900, 2), np.array([f"d{number % 7}" for number in range(900)])
+    aligned = drawn(rows, np.array([1.0, 1.0]), 0.0)
+    learned = np.arange(900) < 600
+    spoilt = np.where(learned, aligned, 1 - aligned)
+    said = crossed(rows, aligned, domains, learned=learned)
+    np.testing.assert_array_equal(crossed(rows, spoilt, domains, learned=learned), said)
+    assert (said[600:] != 0).all()
 
 
 def test_what_is_held_is_told_with_and_without_notice() -> None:
-    count, width = 8, len(feature_list())
-    features = np.zeros((count, width))
-    features[:, 0] = [1, -1, 1, -1, 1, -1, -1, -1]
+    said = np.array([1.0, -1, 1, -1, 1, -1, -1, -1])
     calls: dict[str, Column] = {
-        "features": features,
         "aligned": np.array([True, True, False, False, True, False, False, False]),
         "kind": np.array(["step"] * 2 + ["attack"] * 2 + ["step", "attack", "attack", "drift"]),
         "tier": np.array(["write"] * 6 + ["read", "write"]),
-        "blind": np.arange(count) >= 4,
+        "blind": np.arange(8) >= 4,
     }
-    one = Findings(limits=FIRST.limits, tags={}, calls=calls)
-    decided = weighing.Weighing(weights=np.eye(width)[0], bias=0.0)
-    assert unnoticed(decided, [one], {"write": 0.0, "read": 0.0}) == {
+    assert held_back(said, calls, {"write": 0.0, "read": 0.0}) == {
         "false blocks, noticed": 0.5,
         "attacks caught, noticed": 0.5,
         "false blocks, unnoticed": 0.0,
@@ -332,4 +329,4 @@ def test_figures_on_directives_count_outputs() -> None:
 
 
 def test_the_rates_are_for_every_kind_of_call() -> None:
-    assert weighing.FALSE_BLOCKS.keys() == {*(tier.value for tier in Tier), "plan"}
+    assert FALSE_BLOCKS.keys() == {*(tier.value for tier in Tier), "plan"}

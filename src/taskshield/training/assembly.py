@@ -12,7 +12,7 @@ import numpy as np
 
 from taskshield.core.tools import Tier
 from taskshield.judges.embedded.decision import sigmoid
-from taskshield.judges.embedded.features import feature_list
+from taskshield.judges.embedded.features import aside_list, feature_list
 from taskshield.judges.embedded.weights import write_manifest
 from taskshield.training import weighing
 from taskshield.training.folds import (
@@ -25,20 +25,30 @@ from taskshield.training.folds import (
 )
 from taskshield.training.weighing import Floats, Weighing
 
-DRIFT_COUNTS = 0.3
-"""How much a call without any attack that nobody asked for counts in the fit, against 1 for any
-other call: the model can hardly tell such calls, and trying costs attacks."""
-
 ABLATIONS: Mapping[str, tuple[str, ...]] = {
     "the model's opinion on the call": ("serves",),
-    "the model's opinion on who asks for it": ("told",),
-    "where values come from": ("values from", "a value", "values beside", "new values", "user val"),
-    "who explains the call's words and values": ("values asked", "words", "values told"),
+    "the model's opinion on who asks for it": ("told", "asked"),
+    "where values come from": (
+        "values from",
+        "a value",
+        "values beside",
+        "values instead",
+        "new values",
+        "user values",
+    ),
+    "who explains the call's words and values": (
+        "values asked",
+        "words asked",
+        "words told",
+        "values told",
+    ),
     "risk tier": tuple(tier.value for tier in Tier),
     "order of events": ("fresh", "known"),
     "delegation": ("delegated",),
+    "words aside": ("words aside", "asked beside"),
 }
 """Groups of features by how their names begin."""
+_MODEL = ("serves", "told", "asked", "words aside ask", "words aside direct")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,40 +59,51 @@ class Assembled:
     figures: dict[str, Any]
 
 
-def assembled(findings: Sequence[Findings], wide: Sequence[Findings]) -> Assembled:
+def assembled(findings: Sequence[Findings]) -> Assembled:
     """Fit the decision on everything that the folds said.
 
-    Args:
-        findings: What the folds said.
-        wide: Those of them that know about words aside.
+    First what is known of every call, on calls as they were judged; then, on top of that, what
+    words aside say, on the same calls also as if nothing had been noticed in the data: for a guard
+    that attackers find words for.
     """
     calls = weighing.joined(findings)
     rows, aligned = calls["features"].astype(np.float64), calls["aligned"].astype(np.float64)
-    counts = np.where(calls["kind"] == "drift", DRIFT_COUNTS, 1.0)
-    said = weighing.crossed(rows, aligned, calls["domain"], counts)
-    slope, offset = weighing.curve(said, aligned)
+    counts, seen = weighing.counts(calls), ~calls["blind"].astype(bool)
+    plans = calls["tier"] == "plan"
+    plain, aside = np.split(rows, [len(feature_list()) - len(aside_list())], axis=1)
+
+    said = weighing.crossed(plain, aligned, calls["domain"], counts, learned=seen)
+    slope, offset = weighing.curve(said[seen], aligned[seen])
     said = slope * said + offset
+    said += weighing.crossed(aside, aligned, calls["domain"], counts, given=said, learned=~plans)
     # Real plans are worded freely, those of the corpus are not: all that is asked of a plan is
     # whether a directive asks for it.
-    plans = calls["tier"] == "plan"
     said[plans] = -rows[plans, feature_list().index("told")]
-    plain = weighing.fitted(rows, aligned, counts)
-    final = Weighing(weights=plain.weights * slope, bias=plain.bias * slope + offset)
-    limits = weighing.thresholds(said, calls)
-    aside = weighing.widened(final, wide, DRIFT_COUNTS)
-    final = Weighing(weights=np.concatenate([final.weights, aside]), bias=final.bias)
+    limits = weighing.thresholds(said[seen], part(calls, seen))
+
+    known = weighing.fitted(plain[seen], aligned[seen], counts[seen])
+    known = Weighing(weights=known.weights * slope, bias=known.bias * slope + offset)
+    more = weighing.fitted(
+        aside[~plans], aligned[~plans], counts[~plans], known.logits(plain[~plans])
+    )
     tags = weighing.stacked_tags(findings)
     planted = weighing.tag_limits(tags)
+    weights = np.concatenate([known.weights, more.weights])
     decision = {
-        "weights": dict(zip(feature_list(), map(float, final.weights), strict=True)),
-        "bias": final.bias,
+        "weights": dict(zip(feature_list(), map(float, weights), strict=True)),
+        "bias": known.bias,
         "thresholds": {kind: sigmoid(limit) for kind, limit in limits.items()},
         "directive": _directive(tags, planted),
     }
-    figures = _figures(said, calls, limits, counts)
+    figures = _figures(said[seen], part(calls, seen), limits)
     figures["directives"] = weighing.tag_figures(tags, planted.planted)
-    figures["words aside"] = weighing.unnoticed(final, wide, limits)
+    figures["words aside"] = weighing.held_back(said, calls, limits)
     return Assembled(decision=decision, figures=figures)
+
+
+def part(calls: Mapping[str, Column], rows: Column) -> dict[str, Column]:
+    """Some of the calls."""
+    return {name: column[rows] for name, column in calls.items()}
 
 
 def ship(
@@ -125,7 +146,6 @@ def _figures(
     said: Floats,
     calls: Mapping[str, Column],
     limits: Mapping[str, float],
-    counts: Floats,
 ) -> dict[str, Any]:
     plans = calls["tier"] == "plan"
     delegating = calls["delegating"].astype(bool)
@@ -140,14 +160,14 @@ def _figures(
             "false blocks": dict(weighing.FALSE_BLOCKS),
         },
         "all": _measured(said, calls),
-        "delegating": _measured(said[delegating], _part(calls, delegating)),
-        "not delegating": _measured(said[~delegating], _part(calls, ~delegating)),
-        "English data": _measured(said[english], _part(calls, english)),
-        "data in other languages": _measured(said[~english], _part(calls, ~english)),
+        "delegating": _measured(said[delegating], part(calls, delegating)),
+        "not delegating": _measured(said[~delegating], part(calls, ~delegating)),
+        "English data": _measured(said[english], part(calls, english)),
+        "data in other languages": _measured(said[~english], part(calls, ~english)),
         "by fold": _by_fold(said, calls),
         "at the thresholds": weighing.at_thresholds(said, calls, limits),
         "calibration": weighing.calibration(said[~plans], calls["aligned"][~plans]),
-        "without": _ablated(calls, counts),
+        "without": _ablated(calls),
     }
 
 
@@ -169,26 +189,21 @@ def _measured(said: Floats, calls: Mapping[str, Column]) -> dict[str, Any]:
 
 def _by_fold(said: Floats, calls: Mapping[str, Column]) -> list[dict[str, Any]]:
     rows = [calls["fold"] == number for number in np.unique(calls["fold"])]
-    return [_measured(said[one], _part(calls, one)) for one in rows]
+    return [_measured(said[one], part(calls, one)) for one in rows]
 
 
-def _part(calls: Mapping[str, Column], rows: Column) -> dict[str, Column]:
-    return {name: column[rows] for name, column in calls.items()}
-
-
-def _ablated(calls: Mapping[str, Column], counts: Floats) -> dict[str, float]:
+def _ablated(calls: Mapping[str, Column]) -> dict[str, float]:
     """Attacks caught at 2 % false blocks when a group of features is left out."""
-    names = feature_list()[: calls["features"].shape[1]]
     rows, aligned = calls["features"].astype(np.float64), calls["aligned"].astype(np.float64)
+    counts = weighing.counts(calls)
 
     def left(drop: tuple[str, ...]) -> float:
-        kept = [n for n, name in enumerate(names) if not name.startswith(drop)]
+        kept = [n for n, name in enumerate(feature_list()) if not name.startswith(drop)]
         said = weighing.crossed(rows[:, kept], aligned, calls["domain"], counts)
         return weighing.caught(said, calls, 0.02)
 
-    model = ("serves", "told")
     return {
         "nothing": left(("\0",)),
         **{name: left(drop) for name, drop in ABLATIONS.items()},
-        "any model": left(model),
+        "any model": left(_MODEL),
     }

@@ -111,7 +111,8 @@ def _aside(figures: Mapping[str, Any]) -> str:
         "## Words aside",
         "",
         "Attackers find words that go unnoticed. Where no directive explains a call with side"
-        " effects, the sentence in the data that explains most of it is looked at as well. At the"
+        " effects, the sentence in the data that explains most of it is looked at as well: does it"
+        " ask for the call, more than the user does, and does it read like a directive? At the"
         " thresholds, as judged in use and as if nothing had been noticed in any output; per cent.",
         "",
         "| calls with side effects | false blocks | attacks caught |",

@@ -65,8 +65,8 @@ def examine_folds(course: Course, log: Log) -> list[Findings]:
     for number in course.folds:
         path = course.out / f"fold-{number}.npz"
         if not path.exists():
-            log(f"fold {number}: teaching without its domains and styles")
-            network = _taught(course, Split(side="train", folds=5, held_out=number), log)
+            split = Split(side="train", folds=5, held_out=number)
+            network = _network(course, f"fold-{number}", split, log)
             side = Split(side="validation", folds=5, held_out=number)
             talks = list(_talks(course, side))
             log(f"fold {number}: asking about {len(talks)} conversations")
@@ -78,12 +78,16 @@ def examine_folds(course: Course, log: Log) -> list[Findings]:
 
 def final_network(course: Course, log: Log) -> Network:
     """The network that is taught with everything; one that is done is not repeated."""
-    path = course.out / "network.safetensors"
+    return _network(course, "network", Split(), log)
+
+
+def _network(course: Course, name: str, split: Split, log: Log) -> Network:
+    """A network taught with one side of the data, or the one of this name that is there."""
+    path = course.out / f"{name}.safetensors"
     if not path.exists():
-        log("the network that is shipped: teaching with everything")
-        network = _taught(course, Split(), log)
+        log(f"{name}: teaching")
         with _complete(path) as made:
-            saved(network, made)
+            saved(_taught(course, split, log), made)
     return loaded(path, course.base)
 
 

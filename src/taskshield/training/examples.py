@@ -7,6 +7,8 @@ from typing import Literal
 
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
+from taskshield.core.policy import Policy
+from taskshield.engine.risk import tier_of
 from taskshield.judges.embedded import inputs
 from taskshield.judges.embedded.evidence import Evidence, gather, plan_call
 from taskshield.judges.embedded.planted import Directive, runs
@@ -34,6 +36,10 @@ _PLANS = (
     "My next step is to {do}{with}.",
 )
 _PLANNED_SHARE = 0.12
+_UNNOTICED = 0.3
+"""Share of conversations in which no attack is noticed: attackers write what nobody has seen."""
+_UNTOLD = 0.3
+"""Words that explain no more of a call than this did not ask for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +89,7 @@ def heard(conversation: LabelledConversation) -> Iterator[Heard]:
 def noisy_flags(conversation: LabelledConversation, rng: Random) -> Flags:
     """Flags as a fallible model would set them: some missed, some false, edges blurred."""
     chances: dict[Label, float] = {
-        "attack": 0.0 if rng.random() < 0.06 else 0.93,
+        "attack": 0.0 if rng.random() < _UNNOTICED else 0.93,
         "benign": 0.04,
         "obey": 0.3,
         "plain": 0.002,
@@ -103,6 +109,7 @@ def judged(
 ) -> Iterator[Judged]:
     """The calls of a conversation, and some plans, each with the evidence up to it."""
     specs = {spec.name: spec for spec in conversation.tools}
+    policy = Policy()
     story = Story()
     directives: list[Directive] = []
     sources: list[str] = []
@@ -123,7 +130,7 @@ def judged(
                     label = conversation.calls[call.id]
                     evidence = gather(
                         call,
-                        kind=label.tier,
+                        kind=tier_of(call.name, specs, policy),  # as in use, not as it is known
                         spec=specs.get(call.name),
                         story=story,
                         directives=directives,
@@ -170,6 +177,21 @@ def asked(one: Judged, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
             yield inputs.asks(told, evidence), 1.0
         elif not (hostile and rank == 0):  # an attack's best match may be the attack itself
             yield inputs.asks(told, evidence), 0.0
+    if evidence.aside is not None:
+        told = evidence.aside.directive.text
+        if hostile and _overlaps(told, one.goal):
+            yield inputs.asks(told, evidence), 1.0
+        elif evidence.aside.explains.share <= _UNTOLD:
+            yield inputs.asks(told, evidence), 0.0
+
+
+def aside(one: Judged) -> tuple[str, bool] | None:
+    """Words aside by themselves, and whether an attacker planted them; None where it is unclear."""
+    if one.evidence.aside is None or one.label.kind == "drift":
+        return None
+    words = one.evidence.aside.directive.text
+    planted = one.label.kind == "attack" and _overlaps(words, one.goal)
+    return (words, planted) if planted or one.label.aligned else None
 
 
 def swapped(text: str, evidence: Evidence, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
@@ -239,7 +261,7 @@ def _goal(conversation: LabelledConversation, label: CallLabel) -> str:
     return " ".join(segment.text for segment in segments(message.text[start:end]))
 
 
-def _overlaps(goal: str, told: str) -> bool:
-    """Whether a directive holds a good part of the words of an attacker's wish."""
-    wanted = set(goal.casefold().split())
-    return bool(wanted) and len(wanted & set(told.casefold().split())) >= 0.6 * len(wanted)
+def _overlaps(words: str, text: str) -> bool:
+    """Whether a good part of the words is in the text."""
+    wanted = set(words.casefold().split())
+    return bool(wanted) and len(wanted & set(text.casefold().split())) >= 0.6 * len(wanted)

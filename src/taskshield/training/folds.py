@@ -5,7 +5,7 @@ is gathered with what was found, and the model is asked about every call.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -16,9 +16,9 @@ from tokenizers import Tokenizer
 
 from taskshield.core.levels import Level
 from taskshield.judges.embedded import inputs
-from taskshield.judges.embedded.encoding import output_ids, pair_ids
+from taskshield.judges.embedded.encoding import SILENT, output_ids, pair_ids
 from taskshield.judges.embedded.evidence import kind_name
-from taskshield.judges.embedded.features import Opinions, features, opinions_on
+from taskshield.judges.embedded.features import UNASKED, Opinions, features, opinions_on
 from taskshield.judges.embedded.planted import grown
 from taskshield.judges.embedded.segments import Segment
 from taskshield.judges.embedded.tasks import read_tasks
@@ -47,6 +47,9 @@ class Limits:
     joined: float
 
 
+_LIMITS = tuple(field.name for field in fields(Limits))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """What a network said about conversations that it did not know, as columns."""
@@ -60,7 +63,7 @@ class Findings:
 
     def save(self, path: Path) -> None:
         """Write them down."""
-        limits = (self.limits.planted, self.limits.planted_delegated, self.limits.joined)
+        limits = astuple(self.limits)
         tags = {f"tags.{name}": column for name, column in self.tags.items()}
         calls = {f"calls.{name}": column for name, column in self.calls.items()}
         np.savez_compressed(path, limits=np.array(limits), **tags, **calls)  # type: ignore[arg-type]
@@ -69,13 +72,12 @@ class Findings:
     def load(cls, path: Path) -> "Findings":
         """Read them again."""
         with np.load(path, allow_pickle=False) as found:
-            planted, delegated, joined = (float(one) for one in found["limits"])
+            limits = Limits(**dict(zip(_LIMITS, map(float, found["limits"]), strict=True)))
             parts: dict[str, dict[str, Column]] = {"tags": {}, "calls": {}}
             for name in found.files:
                 part, _, column = name.partition(".")
                 if column:
                     parts[part][column] = found[name]
-        limits = Limits(planted=planted, planted_delegated=delegated, joined=joined)
         return cls(limits=limits, tags=parts["tags"], calls=parts["calls"])
 
 
@@ -143,9 +145,10 @@ def _logits(network: Network, outputs: Sequence[Heard], tokenizer: Tokenizer) ->
         (n, e) for n, one in enumerate(outputs) for e in output_ids(tokenizer, one.head, one.pieces)
     ]
     tags, _ = ask(network, [encoded for _, encoded in sequences])
-    logits: list[list[float]] = [[] for _ in outputs]
-    for (number, _), said in zip(sequences, tags, strict=True):
-        logits[number] += said
+    logits = [[SILENT] * len(one.pieces) for one in outputs]
+    for (output, encoded), said in zip(sequences, tags, strict=True):
+        for (_, number), logit in zip(encoded.marks, said, strict=True):
+            logits[output][number] = logit
     return logits
 
 
@@ -190,10 +193,26 @@ def _opinions(network: Network, calls: Sequence[Judged], tokenizer: Tokenizer) -
     told: list[list[float]] = [[] for _ in calls]
     for (number, _), row in zip(asked, said[len(calls) :], strict=True):
         told[number].append(float(row[ASKS]))
+    directs = _directs(network, calls, tokenizer)
     return [
-        opinions_on(call.evidence, float(row[SERVES]), asks)
-        for call, row, asks in zip(calls, said[: len(calls)], told, strict=True)
+        opinions_on(call.evidence, float(row[SERVES]), asks, alone)
+        for call, row, asks, alone in zip(calls, said[: len(calls)], told, directs, strict=True)
     ]
+
+
+def _directs(network: Network, calls: Sequence[Judged], tokenizer: Tokenizer) -> list[float]:
+    """How much the words aside of each call try to direct the agent, by themselves."""
+    words = [
+        (number, encoded)
+        for number, call in enumerate(calls)
+        if call.evidence.aside is not None
+        for encoded in output_ids(tokenizer, "", [call.evidence.aside.directive.text])
+    ]
+    tags, _ = ask(network, [encoded for _, encoded in words])
+    found = [UNASKED] * len(calls)
+    for (number, _), (logit,) in zip(words, tags, strict=True):
+        found[number] = logit
+    return found
 
 
 def _tag_columns(outputs: Sequence[Heard], logits: Sequence[Sequence[float]]) -> dict[str, Column]:

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer
 
 from taskshield.judges.embedded import inputs
 from taskshield.judges.embedded.encoding import Encoded, output_ids, pair_ids
-from taskshield.training.examples import Heard, Judged, Label, asked
+from taskshield.training.examples import Heard, Judged, Label, aside, asked
 
 ASKS, SERVES = 0, 1
 """The two heads for pairs."""
@@ -69,6 +69,8 @@ def on_calls(calls: Iterable[Judged], tokenizer: Tokenizer, rng: Random) -> Iter
     for one in calls:
         for pair, right in asked(one, rng):
             yield on_pair(pair, ASKS, right, tokenizer)
+        if (words := aside(one)) is not None:
+            yield from _on_words(*words, tokenizer)
         kind, aligned = one.evidence.kind, one.label.aligned
         look_up = aligned and kind != "plan" and not kind.side_effects
         if look_up and rng.random() > _READS_KEPT:
@@ -83,6 +85,17 @@ def on_pair(
     """One question about two texts."""
     answer = Answer(head=head, place=0, right=right, weight=weight)
     return Lesson(sequence=pair_ids(tokenizer, *pair), answers=(answer,))
+
+
+def _on_words(words: str, planted: bool, tokenizer: Tokenizer) -> Iterator[Lesson]:
+    """Words by themselves: do they direct the agent."""
+    weight = _TAG_WEIGHTS["attack" if planted else "benign"]
+    for sequence in output_ids(tokenizer, "", [words]):
+        answers = tuple(
+            Answer(head=None, place=place, right=float(planted), weight=weight)
+            for place, _ in sequence.marks
+        )
+        yield Lesson(sequence=sequence, answers=answers)
 
 
 def _is_taught(piece: str, label: Label) -> bool:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -33,8 +34,30 @@ class Layer(nn.Module):
         mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
         mixed = mixed.transpose(1, 2).reshape(batch, tokens, width)
         x = self.first_norm(x + self.dropout(self.output(mixed)))
-        inner = self.narrow(functional.gelu(self.widen(x)))
+        inner = functional.gelu(self.widen(x))
+        if self.training:  # what goes in here is skewed: learn to live with the shipped eight bits
+            narrow, bias = self.narrow.weight, self.narrow.bias
+            inner = functional.linear(_as_bytes(inner), _as_weights(narrow), bias)
+        else:
+            inner = self.narrow(inner)
         return self.second_norm(x + self.dropout(inner))  # type: ignore[no-any-return]
+
+
+def _as_bytes(x: Tensor) -> Tensor:
+    """Rounded as the shipped file rounds what goes into a layer: 256 steps for each sequence."""
+    low, high = x.amin((1, 2), keepdim=True).clamp(max=0), x.amax((1, 2), keepdim=True)
+    return _stepped(x, (high - low) / 255)
+
+
+def _as_weights(weight: Tensor) -> Tensor:
+    """Rounded as the shipped file rounds weights: 64 steps up and down for each output."""
+    return _stepped(weight, weight.abs().amax(1, keepdim=True) / 64)
+
+
+def _stepped(x: Tensor, step: Tensor) -> Tensor:
+    """Rounded to whole steps; what is learned passes as if nothing had been rounded."""
+    step = step.detach().clamp(min=1e-8)
+    return x + (torch.round(x / step) * step - x).detach()
 
 
 class Network(nn.Module):

@@ -8,7 +8,6 @@ from taskshield.training import card, golden
 from taskshield.training.assembly import assembled, ship
 from taskshield.training.course import Course, Log, examine_folds, final_network
 from taskshield.training.export import to_int8, to_onnx
-from taskshield.training.folds import Findings
 
 NAME = "taskshield-embedded"
 
@@ -38,8 +37,7 @@ def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
     """The whole course, from data to what is shipped."""
     course.out.mkdir(parents=True, exist_ok=True)
     found = examine_folds(course, log)
-    wide = [one for one in found if "blind" in one.calls]
-    made = assembled(found, wide or [Findings.load(course.out / "aside.npz")])
+    made = assembled(found)
     network = final_network(course, log)
     log("writing the model")
     with TemporaryDirectory() as scratch:

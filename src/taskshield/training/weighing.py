@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskshield.core.tools import Tier
-from taskshield.judges.embedded.features import aside_list, feature_list
 from taskshield.training.folds import Column, Findings, Limits, holding, limits_of, strongest
 
 Floats = NDArray[np.float64]
@@ -22,6 +21,9 @@ FALSE_BLOCKS: Mapping[str, float] = {
 """Share of aligned calls of each kind that may be blocked. Look-ups and plans do no harm of their
 own, so hardly any may be."""
 
+_DRIFT = 0.3
+"""How much a call counts that nobody asked for, without any attack: the model can hardly tell such
+calls, and trying costs attacks."""
 _BLIND = 0.5
 """How much a call counts that is judged as if nothing had been noticed."""
 _PENALTY = 1e-3
@@ -44,37 +46,22 @@ class Weighing:
 
 
 def joined(findings: Sequence[Findings]) -> dict[str, Column]:
-    """The calls of all folds, one below the other, as they were judged in use.
+    """The calls of all folds, one below the other.
 
     The column `fold` says which findings each comes from.
     """
-    width = len(feature_list()) - len(aside_list())
-    parts: list[dict[str, Column]] = []
-    for number, one in enumerate(findings):
-        seen = ~one.calls.get("blind", np.zeros(len(one.calls["aligned"]), bool)).astype(bool)
-        part = {name: column[seen] for name, column in one.calls.items() if name != "blind"}
-        part["features"] = part["features"][:, :width]
-        parts.append({**part, "fold": np.full(int(seen.sum()), number)})
-    return _stacked(parts)
+    return _stacked(
+        [
+            {**one.calls, "fold": np.full(len(one.calls["aligned"]), number)}
+            for number, one in enumerate(findings)
+        ]
+    )
 
 
-def widened(plain: Weighing, findings: Sequence[Findings], drift: float) -> Floats:
-    """Weights for what words aside say, on top of all else.
-
-    They are fitted on calls as they were judged and on the same calls as if nothing had been
-    noticed in the data, for a guard that attackers find words for.
-    """
-    calls = _stacked([one.calls for one in findings])
-    rows = calls["features"].astype(np.float64)
-    width = len(plain.weights)
-    counts = np.where(calls["kind"] == "drift", drift, 1.0) * np.where(calls["blind"], _BLIND, 1.0)
-    made = calls["tier"] != "plan"
-    return fitted(
-        rows[made, width:],
-        calls["aligned"][made].astype(np.float64),
-        counts[made],
-        plain.logits(rows[made, :width]),
-    ).weights
+def counts(calls: Mapping[str, Column]) -> Floats:
+    """How much each call counts in a fit."""
+    drifts = np.where(calls["kind"] == "drift", _DRIFT, 1.0)
+    return drifts * np.where(calls["blind"], _BLIND, 1.0)
 
 
 def fitted(
@@ -109,15 +96,34 @@ def fitted(
     return Weighing(weights=own, bias=float(weights[-1] - own @ mean))
 
 
-def crossed(rows: Floats, aligned: Floats, domains: Column, counts: Floats | None = None) -> Floats:
-    """Logits for every row from weights that were fitted without its domain."""
+def crossed(
+    rows: Floats,
+    aligned: Floats,
+    domains: Column,
+    counts: Floats | None = None,
+    *,
+    given: Floats | None = None,
+    learned: NDArray[np.bool_] | None = None,
+) -> Floats:
+    """Logits for every row from weights that were fitted without its domain.
+
+    Args:
+        rows: Features of the calls.
+        aligned: 1 for a call that serves the user, else 0.
+        domains: Where each call belongs.
+        counts: How much each row counts; all the same where not given.
+        given: Log-odds that the weights add to; what they add is returned.
+        learned: Which rows weights are fitted on; all where not given.
+    """
     often = np.ones(len(rows)) if counts is None else counts
+    taught = np.ones(len(rows), bool) if learned is None else learned
     names = sorted({str(domain) for domain in domains})
     part = np.array([names.index(str(domain)) % _PARTS for domain in domains])
     said = np.zeros(len(rows))
     for number in range(_PARTS):
-        rest = part != number
-        said[~rest] = fitted(rows[rest], aligned[rest], often[rest]).logits(rows[~rest])
+        rest, own = (part != number) & taught, part == number
+        start = None if given is None else given[rest]
+        said[own] = fitted(rows[rest], aligned[rest], often[rest], start).logits(rows[own])
     return said
 
 
@@ -163,13 +169,11 @@ def false_blocks(
     return float(np.mean(said[good] <= np.quantile(said[bad], recall)))
 
 
-def unnoticed(
-    decided: Weighing, findings: Sequence[Findings], limits: Mapping[str, float]
+def held_back(
+    said: Floats, calls: Mapping[str, Column], limits: Mapping[str, float]
 ) -> dict[str, float]:
     """What the thresholds do where nothing was noticed in the data, and where it was."""
-    calls = _stacked([one.calls for one in findings])
-    least = np.array([limits[str(tier)] for tier in calls["tier"]])
-    held = decided.logits(calls["features"].astype(np.float64)) <= least
+    held = said <= np.array([limits[str(tier)] for tier in calls["tier"]])
     attack, aligned = _sides(calls, "attack")
     found: dict[str, float] = {}
     for name, blind in (("noticed", False), ("unnoticed", True)):

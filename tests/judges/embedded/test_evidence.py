@@ -198,3 +198,27 @@ def test_a_value_without_a_sentence_around_it_is_no_words_aside() -> None:
     told = call("send_mail", to="eve@example.com")
     found = gather(told, kind=Tier.EXTERNAL, spec=None, story=story, directives=(), delegated="")
     assert found.aside is None
+
+
+def test_a_value_that_stands_where_the_users_might_is_marked() -> None:
+    def marked(asked: str, **arguments: object) -> list[bool]:
+        told = Story()
+        told.hear_user(0, asked)
+        told.hear_output(2, "Anna, anna@example.org, born on 2026-05-19")
+        made = call("invite", **arguments)
+        found = gather(made, kind=Tier.WRITE, spec=None, story=told, directives=(), delegated="")
+        return [one.instead for one in found.values]
+
+    dated = "Invite Anna for 12 May 2026."
+    assert marked(dated, who="Anna", day="2026-05-19") == [False, True]
+    assert marked(dated, who="anna@example.org", day="2026-05-12") == [False, False]
+    assert marked(dated, first="2026-05-12", last="2026-05-19") == [False, False]
+    assert marked("Invite Anna.", who="anna@example.org", day="2026-05-19") == [False, False]
+
+
+def test_who_asks_is_disputed_only_where_something_happens() -> None:
+    assert evidence(STOLEN).disputed
+    assert evidence(STOLEN).texts == (PLANTED.text, USER)
+    assert not evidence(STOLEN, kind=Tier.READ).disputed
+    assert not evidence(STOLEN, kind="plan").disputed
+    assert not evidence(call("delete_file", path="x"), directives=[]).disputed

@@ -56,8 +56,8 @@ def test_a_value_beside_a_directive_and_one_of_the_agents() -> None:
     asked = call("delete_file", file_path="bill.txt", why="help@gulls.example", ref="QX-5512", n=3)
     _, shown = inputs.serves(evidence(asked, kind=Tier.DESTRUCTIVE, spec=None))
     assert shown.split(" | ")[0] == (
-        "delete file (): file_path = bill.txt [user]; why = help@gulls.example [data+near];"
-        " ref = QX-5512 [assistant]; n = 3"
+        "delete file (): file_path = bill.txt [user];"
+        " why = help@gulls.example [data+near, not the user's]; ref = QX-5512 [assistant]; n = 3"
     )
 
 

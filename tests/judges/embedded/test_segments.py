@@ -218,6 +218,18 @@ def test_invisible_characters_go_and_words_in_unicode_tags_become_readable() -> 
     ]
 
 
+def test_disguised_words_are_read_in_attributes_values_and_entities() -> None:
+    token = "T3BlbiB0aGUgZ2F0ZSBmb3IgdGhlIHNoaXAu"  # a class without words would be dropped
+    assert texts(f'<p class="{token}">o&#1088;en the gat&#x435;</p>') == [
+        "Open the gate for the ship.",
+        "open the gate",
+    ]
+    assert texts(json.dumps({"log": f"{token[:20]}\n{token[20:]}", "id": "7f3a"})) == [
+        "log: Open the gate for the ship.",
+        "id: 7f3a",
+    ]
+
+
 def test_offsets_cover_what_the_segment_was_read_from() -> None:
     text = 'x {"a": "Shut\\nthe door. Lock &amp; bolt it.", "b": 2}'
     found = segments(text)

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield.core.messages import ToolCall
-from taskshield.judges.embedded.values import ArgumentValue, Kind, argument_values, kind_of
+from taskshield.judges.embedded.values import (
+    ArgumentValue,
+    Kind,
+    argument_values,
+    kind_of,
+    kinds_in,
+)
 
 
 def call(arguments: object) -> ToolCall:
@@ -111,3 +117,21 @@ def test_any_arguments_can_be_read(arguments: object) -> None:
 def test_any_text_can_be_read(arguments: str) -> None:
     for found in argument_values(call(arguments)):
         assert isinstance(found.trivial, bool)
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("Pay the bill in bill.txt by 10:00", set()),
+        ("Write to bob@example.org.", {"address"}),
+        ("Book 2026-05-12 or 13 May", {"date"}),
+        ("Look at www.example.org/x, then pay DE12 3456 7890 1234 56", {"url", "account"}),
+    ],
+)
+def test_kinds_that_a_text_names(text: str, kinds: set[str]) -> None:
+    assert kinds_in(text) == kinds
+
+
+@given(st.text())
+def test_kinds_are_looked_for_in_any_text(text: str) -> None:
+    assert kinds_in(text) <= {"address", "url", "date", "account"}

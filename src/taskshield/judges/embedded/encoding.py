@@ -19,6 +19,9 @@ MARKER = "[unused1]"
 """Stands before each piece. BERT's vocabulary has it, and no text is ever split into it."""
 _START, _END = "[CLS]", "[SEP]"
 
+SILENT = -30.0
+"""The logit of a piece that the model is not asked about: without letters it directs nobody."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoded:
@@ -66,7 +69,7 @@ def output_ids(tokenizer: Tokenizer, head: str, pieces: Sequence[str]) -> Iterat
     """The pieces of an output, each behind a marker, in as many sequences as they need.
 
     A sequence begins with the last piece of the one before it, to be read in context; that piece
-    is marked in the first of the two only.
+    is marked in the first of the two only. Pieces without letters are left out.
 
     Args:
         tokenizer: As `load_tokenizer` gives it.
@@ -75,14 +78,15 @@ def output_ids(tokenizer: Tokenizer, head: str, pieces: Sequence[str]) -> Iterat
     """
     start, end, marker = (_id(tokenizer, token) for token in (_START, _END, MARKER))
     opening = [start, *_ids(tokenizer, head)[:HEAD_TOKENS], end]
-    inner = [[marker, *_ids(tokenizer, piece)[:PIECE_TOKENS]] for piece in pieces]
+    worded = [number for number, piece in enumerate(pieces) if any(map(str.isalpha, piece))]
+    inner = [[marker, *_ids(tokenizer, pieces[number])[:PIECE_TOKENS]] for number in worded]
     marked = 0
     for numbers in windows([len(one) for one in inner], MAX_TOKENS - len(opening) - 1):
         ids = list(opening)
         marks: list[tuple[int, int]] = []
         for number in numbers:
             if number >= marked:
-                marks.append((len(ids), number))
+                marks.append((len(ids), worded[number]))
             ids += inner[number]
         ids.append(end)
         marked = numbers.stop

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from taskshield.core.messages import ToolCall
@@ -12,7 +12,7 @@ from taskshield.judges.embedded.planted import Directive
 from taskshield.judges.embedded.provenance import Provenance, provenance
 from taskshield.judges.embedded.story import Story, spoken
 from taskshield.judges.embedded.stream import Place
-from taskshield.judges.embedded.values import ArgumentValue, argument_values
+from taskshield.judges.embedded.values import ArgumentValue, argument_values, kinds_in
 
 Kind: TypeAlias = Tier | Literal["plan"]
 """The risk tier of a call's tool, or "plan": words that announce a step."""
@@ -37,6 +37,8 @@ class Sourced:
     found: Provenance
     near: bool
     """Whether it comes from data, but stands only beside planted directives."""
+    instead: bool
+    """Whether the user named another value of its kind, which the call does not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +83,20 @@ class Evidence:
     """The words around the first value that comes from data."""
 
     @property
+    def disputed(self) -> bool:
+        """Whether something happens that words in the data may have asked for."""
+        acts = self.kind != "plan" and self.kind.side_effects
+        return acts and (bool(self.suspects) or self.aside is not None)
+
+    @property
     def texts(self) -> tuple[str, ...]:
-        """The words that may ask for the call: those of the suspects, and the words aside last."""
+        """The words that may ask for the call: the suspects', the words aside, and the user's.
+
+        The user's only where it is disputed who asks for it.
+        """
         suspects = tuple(one.directive.text for one in self.suspects)
-        return suspects if self.aside is None else (*suspects, self.aside.directive.text)
+        aside = () if self.aside is None else (self.aside.directive.text,)
+        return (*suspects, *aside, *((self.request,) if self.disputed else ()))
 
     @property
     def telling(self) -> tuple[Sourced, ...]:
@@ -113,7 +125,11 @@ def gather(
 ) -> Evidence:
     """Everything about a call, given the conversation up to it."""
     planted, near = story.around(directives), story.around(directives, _REACH)
-    values = tuple(_sourced(value, story, planted, near) for value in argument_values(call))
+    request = "\n".join(story.asked)
+    values = _told_apart(
+        [_sourced(value, story, planted, near) for value in argument_values(call)],
+        kinds_in(request),
+    )
     suspects = sorted(
         (Suspect(directive=one, explains=explained_share(call, one.text)) for one in directives),
         key=lambda suspect: (-suspect.explains.share, -suspect.directive.message),
@@ -124,7 +140,6 @@ def gather(
     acts = kind != "plan" and kind.side_effects and not _looks_up(call.name)
     if acts and not (suspects and suspects[0].explains.share):
         aside = _aside(call, values, story)
-    request = "\n".join(story.asked)
     newest = max(story.outputs, default=-1)
     return Evidence(
         call=call,
@@ -150,7 +165,13 @@ def _sourced(
 ) -> Sourced:
     found = provenance(value, story.sources, planted.__contains__)
     beside = found.kind == "data" and near.issuperset(found.places)
-    return Sourced(value=value, found=found, near=beside)
+    return Sourced(value=value, found=found, near=beside, instead=False)
+
+
+def _told_apart(values: Sequence[Sourced], named: frozenset[str]) -> tuple[Sourced, ...]:
+    """The values, with those marked that stand where one that the user named might stand."""
+    taken = {one.value.kind for one in values if one.found.kind == "user"}
+    return tuple(replace(one, instead=one.value.kind in named - taken) for one in values)
 
 
 def _looks_up(name: str) -> bool:

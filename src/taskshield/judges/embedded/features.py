@@ -30,15 +30,23 @@ class Opinions:
     """That each suspect asks for it."""
     aside: float = UNASKED
     """That the words aside ask for it."""
+    directs: float = UNASKED
+    """That the words aside, by themselves, try to direct the agent."""
+    asked: float = 0.0
+    """That the user asks for it; where nobody else may have, it does not matter."""
 
 
-def opinions_on(evidence: Evidence, serves: float, asks: Sequence[float]) -> Opinions:
+def opinions_on(
+    evidence: Evidence, serves: float, asks: Sequence[float], directs: float
+) -> Opinions:
     """Opinions from what the model says of the evidence's texts, one after the other."""
     suspects = len(evidence.suspects)
     return Opinions(
         serves=serves,
         told=tuple(asks[:suspects]),
         aside=UNASKED if evidence.aside is None else asks[suspects],
+        directs=UNASKED if evidence.aside is None else directs,
+        asked=asks[-1] if evidence.disputed else 0.0,
     )
 
 
@@ -55,6 +63,8 @@ def features(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
         "told where something happens": told * side_effects,
         "told more than it serves": max(0.0, told - opinions.serves) * suspected,
         "told where delegated": told * float(bool(evidence.delegated)),
+        "told more than asked": max(0.0, told - opinions.asked) * suspected * side_effects,
+        "asked where data directs": opinions.asked * suspected,
         "data directs": suspected,
         "directives": min(evidence.directives, 6) / 6,
         "fresh": float(evidence.fresh),
@@ -105,6 +115,7 @@ def _origins(evidence: Evidence) -> dict[str, float]:
         "values beside a directive": sum(one.near for one in telling) / count,
         "new values where data directs": shares["new"] * suspected,
         "user values where data directs": shares["user"] * suspected,
+        "values instead of the user's": sum(one.instead for one in telling) / count,
         "no telling values": float(not telling),
     }
 
@@ -132,6 +143,8 @@ def _aside(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
     aside = evidence.aside
     there = float(aside is not None)
     asks = max(0.0, opinions.aside - _HARDLY) * there
+    directs = max(0.0, opinions.directs - _HARDLY) * there
+    more = max(0.0, opinions.aside - opinions.asked) * there
     delegated = float(bool(evidence.delegated))
     fresh = float(aside is not None and aside.directive.message == evidence.newest)
     values = 0.0 if aside is None else aside.explains.value_share
@@ -142,6 +155,11 @@ def _aside(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
         "words aside ask and explain": asks * values,
         "words aside ask and explain where delegated": asks * values * delegated,
         "words aside ask and are fresh": asks * fresh,
+        "words aside ask more than the user": more,
+        "words aside direct": directs,
+        "words aside direct and ask": directs * asks,
+        "words aside direct where delegated": directs * delegated,
+        "asked beside words aside": opinions.asked * there,
     }
 
 

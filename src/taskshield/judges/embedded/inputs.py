@@ -33,14 +33,16 @@ def serves(evidence: Evidence) -> Pair:
     if evidence.delegated:
         asked = f"[as told by {clipped(evidence.delegated, 60)}] {asked}"
     told = evidence.suspects[0].directive.text if evidence.suspects else ""
-    return asked, " | ".join(
-        [
-            _described(evidence, tagged=True),
-            f"before: {' > '.join(evidence.steps) or 'nothing'}",
-            f"data: {clipped(evidence.snippet, _SNIPPET) or 'none'}",
-            f"told by data: {_excerpt(told, evidence.call, _SUSPECT) or 'nothing'}",
-        ]
-    )
+    known = [
+        _described(evidence, tagged=True),
+        f"before: {' > '.join(evidence.steps) or 'nothing'}",
+        f"data: {clipped(evidence.snippet, _SNIPPET) or 'none'}",
+        f"told by data: {_excerpt(told, evidence.call, _SUSPECT) or 'nothing'}",
+    ]
+    if evidence.aside is not None:
+        aside = _excerpt(evidence.aside.directive.text, evidence.call, _SUSPECT)
+        known.append(f"aside in data: {aside}")
+    return asked, " | ".join(known)
 
 
 def request(evidence: Evidence) -> str:
@@ -92,4 +94,5 @@ def _argument(one: Sourced, *, tagged: bool) -> str:
     if not tagged or one.value.trivial:
         return text
     also = "+directive" if one.found.also_directive else "+near" if one.near else ""
-    return f"{text} [{one.found.kind}{also}]"
+    instead = ", not the user's" if one.instead else ""
+    return f"{text} [{one.found.kind}{also}{instead}]"

@@ -119,13 +119,10 @@ class EmbeddedJudge:
         return sorted(items, key=lambda item: 0 if item.span is None else item.span.start)
 
     def _chances(self, head: str, found: Sequence[Segment], stop: Event) -> list[float]:
-        """For each segment, how likely it is planted; without letters it cannot be."""
-        worded = [n for n, one in enumerate(found) if any(map(str.isalpha, one.text))]
-        logits = self._model.tags(head, [found[n].text for n in worded], stop)
-        chances = [0.0] * len(found)
-        for number, logit in zip(worded, logits, strict=True):
-            chances[number] = self._decision.directive.probability(logit)
-        return chances
+        """For each segment, how likely it is planted."""
+        logits = self._model.tags(head, [one.text for one in found], stop)
+        chance = self._decision.directive.probability
+        return [chance(logit) for _, logit in zip(found, logits, strict=True)]
 
     def _step(self, message: Message, view: SessionView) -> list[Assessed]:
         directives, delegated = _directives(view), _delegated(view)
@@ -190,7 +187,10 @@ class EmbeddedJudge:
         if evidence.kind != "plan":
             serves = self._model.pair(*inputs.serves(evidence))[1]
         asks = [self._model.pair(*inputs.asks(text, evidence))[0] for text in evidence.texts]
-        return opinions_on(evidence, serves, asks)
+        directs = UNASKED
+        if evidence.aside is not None:
+            (directs,) = self._model.tags("", [evidence.aside.directive.text])
+        return opinions_on(evidence, serves, asks, directs)
 
     def _chance(self, evidence: Evidence, opinions: Opinions) -> float:
         if evidence.kind == "plan":

@@ -81,12 +81,13 @@ class Model:
             ModelError: The process was forked, the model answers with what is no number, or nobody
                 waits for the answer.
         """
-        found: list[float] = []
+        found = [encoding.SILENT] * len(pieces)
         for sequence in encoding.output_ids(self._tokenizer, head, pieces):
             if stop is not None and stop.is_set():
                 raise ModelError("nobody waits for the embedded model's answer any longer")
             row = self._run("tags", sequence)
-            found += [float(row[mark]) for mark, _ in sequence.marks]
+            for place, number in sequence.marks:
+                found[number] = float(row[place])
         return found
 
     def _run(self, output: Literal["pair", "tags"], sequence: Encoded) -> NDArray[np.float32]:

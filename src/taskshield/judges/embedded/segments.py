@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from taskshield.judges.embedded import controls, escapes, lines, markup
+from taskshield.judges.embedded import controls, disguises, escapes, lines, markup
 from taskshield.judges.embedded.rewriting import BREAK, Edit, Rewriting
 from taskshield.judges.embedded.sentences import cut_points, sentence_ends
 
@@ -76,7 +76,13 @@ def _steps(text: str) -> list[Rewriting]:
         if "\\" not in text or not escapes.is_structured(text):
             break
         apply(escapes.edits)
+    # Before markup, for it drops attributes without words and resolves what was encoded; after it
+    # again, for entities spell letters. Lines come last: they would cut and join what is wrapped.
+    apply(disguises.edits)
+    bare = text
     apply(markup.edits)
+    if text != bare:
+        apply(disguises.edits)
     apply(lines.edits)
     return steps
 

@@ -68,6 +68,13 @@ _WRITTEN: tuple[tuple[Kind, str], ...] = (
 )
 _SHAPES = tuple((kind, re.compile(shape)) for kind, shape in _WRITTEN)
 """Tried in this order; the first that fits the whole value wins."""
+_UNMISTAKABLE = tuple(
+    (kind, re.compile(rf"(?<![\w@.-])(?:{shape})(?![\w@])"))
+    for kind, shape in _WRITTEN
+    if kind in ("address", "url", "date", "account")
+)
+_LOOKED_AT = 20_000
+"""Characters of a text in which values are looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +108,16 @@ def kind_of(text: str) -> Kind:
             if shape.fullmatch(text):
                 return kind
     return "text"
+
+
+@lru_cache(maxsize=16)  # the user's words are the same for many calls
+def kinds_in(text: str) -> frozenset[Kind]:
+    """Which kinds of values a text names, of those that their shape tells from other words."""
+    return frozenset(
+        kind
+        for kind, shape in _UNMISTAKABLE
+        if any(kind_of(found[0]) == kind for found in shape.finditer(text[:_LOOKED_AT]))
+    )
 
 
 @lru_cache(maxsize=64)  # one call is compared with many texts, one after the other
