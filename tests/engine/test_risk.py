@@ -141,3 +141,10 @@ def test_a_declared_tool_is_inferred_and_settings_override_everything() -> None:
     strict = Policy(tiers={"get_weather": Tier.ACCESS, "other": Tier.READ})
     assert tier_of("get_weather", tools, strict) is Tier.ACCESS
     assert tier_of("other", tools, strict) is Tier.READ
+
+
+def test_the_name_of_an_mcp_server_says_nothing_about_its_tools() -> None:
+    deletes, reads = "mcp__search__delete_all", "mcp__delete_helper__get_page"
+    assert tier_of(deletes, {}, Policy()) is Tier.DESTRUCTIVE
+    assert infer(ToolSpec(name=deletes)) is Tier.DESTRUCTIVE
+    assert infer(ToolSpec(name=reads)) is Tier.READ

@@ -79,14 +79,14 @@ def tier_of(name: str, tools: Mapping[str, ToolSpec], policy: Policy) -> Tier:
         return override
     spec = tools.get(name)
     if spec is None:
-        return _worst(_named(name_words(name)) or Tier.WRITE, Tier.WRITE)
+        return _worst(_named(_own_words(name)) or Tier.WRITE, Tier.WRITE)
     return infer(spec)
 
 
 def infer(spec: ToolSpec) -> Tier:
     """The risk tier of a declared tool."""
     hints = spec.annotations
-    tier = _named(name_words(spec.name))
+    tier = _named(_own_words(spec.name))
     described = _described(spec.description)
     if tier is None:
         tier = described
@@ -104,6 +104,11 @@ def infer(spec: ToolSpec) -> Tier:
     if not parameters.isdisjoint(_COMMAND_PARAMETERS):
         tier = _worst(tier, Tier.DESTRUCTIVE)
     return tier
+
+
+def _own_words(name: str) -> list[str]:
+    """The words of a tool's own name, without that of its MCP server (`mcp__server__tool`)."""
+    return name_words(name.split("__", 2)[-1] if name.startswith("mcp__") else name)
 
 
 def _named(words: list[str]) -> Tier | None:
