@@ -35,7 +35,7 @@ class _Annotations(_Strict):
     open_world: bool | None = None
 
 
-class _Tool(_Strict):
+class WireTool(_Strict):
     name: str
     description: str = ""
     parameters: dict[str, object] = {}
@@ -74,7 +74,7 @@ class _Call(_Strict):
         return ToolCall(id=self.id, name=self.name, arguments=arguments(written))
 
 
-class _Message(_Strict):
+class WireMessage(_Strict):
     level: Literal["system", "user", "assistant", "tool"]
     text: str | None = None
     parts: list[_Text | _Opaque] | None = None
@@ -83,7 +83,7 @@ class _Message(_Strict):
     is_error: bool = False
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> "_Message":
+    def _makes_sense(self) -> "WireMessage":
         if self.text is not None and self.parts is not None:
             raise PydanticCustomError("content", "text and parts exclude each other")
         if self.tool_calls and self.level != "assistant":
@@ -107,8 +107,8 @@ class _Message(_Strict):
 
 class _Conversation(_Strict):
     taskshield: Literal[1]
-    tools: list[_Tool] = []
-    messages: list[_Message]
+    tools: list[WireTool] = []
+    messages: list[WireMessage]
 
 
 def parse(payload: object) -> Conversation:

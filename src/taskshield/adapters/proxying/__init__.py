@@ -1,0 +1,40 @@
+"""Wire formats for a proxy between agents and models: the half of it that does no I/O.
+
+`wire` says what each wire can do and `wires` lists them. With a session, and an `upstream` that
+posts a body and gives the chunks of the answer, a guarded stream is this:
+
+    async def guarded(wire: Wire, body: Body, messages: Sequence[int]) -> AsyncIterator[bytes]:
+        request, texts = wire.read_request(body), {}
+        for number in messages:  # those that the session has not seen
+            message, place = request.conversation.messages[number], request.places[number]
+            decision = await session.add(message)
+            if place is not None and decision.content != message.text:
+                texts[place] = decision.content
+        body, gate = wire.with_outputs(body, texts), wire.gate()
+        answer = await upstream(body)  # raises where the status is an error
+        while True:
+            async for event in events(answer):  # Splitter.feed for each chunk, then Splitter.close
+                for data in gate.feed(event):  # on WireFormatError: gate.failed("...")
+                    yield data
+            gate.close()
+            if gate.complete is None:
+                ending = gate.truncated()
+                break
+            decision = await session.add(gate.complete.messages[0])
+            refused = {verdict.call.id for verdict in decision.calls if not verdict.allowed}
+            if decision.action != "revise":
+                allowed = decision.allowed
+                ending = gate.release() if allowed else gate.release_without(refused, note)
+                break
+            body = wire.with_feedback(body, gate.response, refused, decision.content)
+            answer = await upstream(body)  # where this fails: release_without
+            for data in gate.next_round():
+                yield data
+        for data in ending:
+            yield data
+
+Without streaming the loop is the same: `read_response`, then `without_calls` or `with_feedback`,
+and `usage.with_usage_of` at the end. An answer with several choices has several messages and no
+feedback rounds. `responses.resumed` says how a request goes on from an answer that the provider
+keeps.
+"""

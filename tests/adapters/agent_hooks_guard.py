@@ -1,0 +1,34 @@
+"""A policy server in miniature: the adapters of Agent Hooks around a session, as an interceptor.
+
+What a real server does over HTTP with a store, this does in process: JSON in, JSON out.
+"""
+
+import json
+from typing import Any
+
+from taskshield import Session
+from taskshield.adapters import agent_hooks, values_json
+from taskshield.adapters.agent_hooks_steps import Memory, remembered, step_of
+from taskshield.adapters.agent_hooks_verdicts import render
+
+
+class Guard:
+    """An interceptor for the SDK's emitter. The memory is written down after every event."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.memory = values_json.dump(Memory())
+        self.verdicts: list[dict[str, Any]] = []
+
+    def intercept(self, context: Any) -> dict[str, Any]:
+        event = agent_hooks.parse(json.dumps(context).encode())
+        memory = values_json.load(Memory, self.memory)
+        step = step_of(event, memory)
+        self.session.declare(*step.tools)
+        decisions = [self.session.add(message) for message in step.messages]
+        last = decisions[-1] if decisions else None
+        verdict = render(event, last) if step.answer is None else step.answer
+        self.memory = values_json.dump(remembered(memory, event, decisions))
+        wire: dict[str, Any] = json.loads(json.dumps(verdict.wire()))
+        self.verdicts.append(wire)
+        return wire
