@@ -1,0 +1,1 @@
+"""Stores: what a server remembers, in memory, in SQLite or in Postgres."""

@@ -1,0 +1,100 @@
+"""The tables as they are now; `migrations` says how they came about.
+
+Columns are named like the fields of the values in `core.store`, so that a row is a value.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Float, Index, MetaData, Table
+
+from taskshield.stores.columns import AnyText, ScopeNames, TierName, UtcTime
+
+METADATA = MetaData()
+VERSION_TABLE = "taskshield_version"
+"""Where Alembic notes how far the migrations have come."""
+
+SESSIONS = Table(
+    "taskshield_sessions",
+    METADATA,
+    Column("tenant", AnyText, primary_key=True),
+    Column("id", AnyText, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("state", AnyText),
+    Column("created_at", UtcTime, nullable=False),
+    Column("updated_at", UtcTime, nullable=False),
+    Index("taskshield_sessions_newest", "tenant", "updated_at", "id"),
+)
+
+RECORDS = Table(
+    "taskshield_records",
+    METADATA,
+    Column("tenant", AnyText, primary_key=True),
+    Column("id", AnyText, primary_key=True),
+    Column("session", AnyText, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Column("surface", AnyText, nullable=False),
+    Column("level", AnyText, nullable=False),
+    Column("action", AnyText, nullable=False),
+    Column("check", AnyText, nullable=False),
+    Column("tier", TierName),
+    Column("judge", AnyText, nullable=False),
+    Column("elapsed_ms", Float(53), nullable=False),
+    Column("summary", AnyText, nullable=False),
+    Column("case", AnyText),
+    Column("digest", AnyText, nullable=False),
+    # The databases' own ideas of upper and lower case differ, so words are sought in here.
+    Column("folded", AnyText, nullable=False),
+    Index("taskshield_records_newest", "tenant", "at", "number", "id"),
+    Index("taskshield_records_of_session", "tenant", "session", "at", "number", "id"),
+)
+
+APPROVALS = Table(
+    "taskshield_approvals",
+    METADATA,
+    Column("tenant", AnyText, primary_key=True),
+    Column("id", AnyText, primary_key=True),
+    Column("session", AnyText, nullable=False),
+    Column("decision", AnyText, nullable=False),
+    Column("summary", AnyText, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("deadline", UtcTime, nullable=False),
+    Column("status", AnyText, nullable=False),
+    Column("decided_at", UtcTime),
+    Column("decided_by", AnyText),
+    Column("note", AnyText, nullable=False),
+    Index("taskshield_approvals_newest", "tenant", "created_at", "id"),
+)
+
+ALIASES = Table(
+    "taskshield_aliases",
+    METADATA,
+    Column("tenant", AnyText, primary_key=True),
+    Column("alias", AnyText, primary_key=True),
+    Column("session", AnyText, nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Index("taskshield_aliases_newest", "tenant", "at", "alias"),
+)
+
+KEYS = Table(
+    "taskshield_keys",
+    METADATA,
+    Column("id", AnyText, primary_key=True),
+    Column("tenant", AnyText, nullable=False),
+    Column("name", AnyText, nullable=False),
+    Column("hash", AnyText, nullable=False, unique=True),
+    Column("scopes", ScopeNames, nullable=False),
+    Column("per_minute", BigInteger),
+    Column("created_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime),
+    Column("revoked_at", UtcTime),
+)
+
+NEWEST: Mapping[Table, tuple[Column[Any], ...]] = {
+    SESSIONS: (SESSIONS.c.updated_at, SESSIONS.c.id),
+    RECORDS: (RECORDS.c.at, RECORDS.c.number, RECORDS.c.id),
+    APPROVALS: (APPROVALS.c.created_at, APPROVALS.c.id),
+    ALIASES: (ALIASES.c.at, ALIASES.c.alias),
+}
+"""What grows without end, and what its rows are ordered by within a tenant."""

@@ -1,0 +1,99 @@
+"""The tables, however they came about."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from taskshield.core.errors import StoreError
+from taskshield.stores.opening import open_store
+from taskshield.stores.postgres import postgres_engine
+from taskshield.stores.sqlite import sqlite_engine
+from taskshield.stores.tables import METADATA, VERSION_TABLE
+from tests.stores.rows import RECORD, SESSION, opened
+
+
+def engine_of(url: str) -> AsyncEngine:
+    kind, _, path = url.partition(":///")
+    return sqlite_engine(path) if kind == "sqlite" else postgres_engine(url)
+
+
+async def execute(url: str, statement: str) -> None:
+    """Do to a database what no store would."""
+    engine = engine_of(url)
+    try:
+        async with engine.begin() as connection:
+            await connection.execute(text(statement))
+    finally:
+        await engine.dispose()
+
+
+def test_the_steps_lead_to_the_tables_as_they_are(lasting_url: str) -> None:
+    async def body() -> None:
+        async with opened(lasting_url):
+            pass
+        engine = engine_of(lasting_url)
+        async with engine.connect() as connection:
+            differences = await connection.run_sync(
+                lambda sync: compare_metadata(
+                    MigrationContext.configure(sync, opts={"version_table": VERSION_TABLE}),
+                    METADATA,
+                )
+            )
+        await engine.dispose()
+        assert differences == []
+
+    asyncio.run(body())
+
+
+def test_opening_again_changes_nothing(lasting_url: str) -> None:
+    async def body() -> None:
+        async with opened(lasting_url) as store:
+            await store.commit(SESSION, [RECORD])
+        async with opened(lasting_url) as store:
+            assert await store.session("acme", "s1") == SESSION
+            assert await store.decision("acme", "d1") == RECORD
+
+    asyncio.run(body())
+
+
+def test_a_store_of_a_newer_release_is_left_alone(lasting_url: str) -> None:
+    async def body() -> None:
+        async with opened(lasting_url) as store:
+            await store.commit(SESSION, [])
+        await execute(lasting_url, f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
+        with pytest.raises(StoreError, match="newer release"):
+            await open_store(lasting_url)
+
+    asyncio.run(body())
+
+
+def test_records_cannot_be_changed_by_anybody(lasting_url: str) -> None:
+    async def body() -> None:
+        async with opened(lasting_url) as store:
+            await store.commit(SESSION, [RECORD])
+            with pytest.raises(DBAPIError, match="audit records cannot be changed"):
+                await execute(lasting_url, "UPDATE taskshield_records SET action = 'block'")
+            assert await store.decision("acme", "d1") == RECORD
+            assert await store.prune(older_than=None, keep=0) == 2
+
+    asyncio.run(body())
+
+
+def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE taskshield_keys (other)")  # in the way of the last table
+    connection.close()
+    with pytest.raises(StoreError):
+        asyncio.run(open_store(f"sqlite:///{path}"))
+    with sqlite3.connect(path) as connection:
+        names = connection.execute("SELECT name FROM sqlite_master").fetchall()
+    connection.close()
+    assert names == [("taskshield_keys",)]
