@@ -36,12 +36,15 @@ class _Annotations(_Strict):
 
 
 class WireTool(_Strict):
+    """A tool in our own JSON."""
+
     name: str
     description: str = ""
     parameters: dict[str, object] = {}
     annotations: _Annotations = _Annotations()
 
     def value(self) -> ToolSpec:
+        """As the engine takes it."""
         return ToolSpec(
             name=self.name,
             description=self.description,
@@ -75,6 +78,8 @@ class _Call(_Strict):
 
 
 class WireMessage(_Strict):
+    """A message in our own JSON."""
+
     level: Literal["system", "user", "assistant", "tool"]
     text: str | None = None
     parts: list[_Text | _Opaque] | None = None
@@ -93,6 +98,7 @@ class WireMessage(_Strict):
         return self
 
     def value(self) -> Message:
+        """As the engine takes it."""
         parts = [part.value() for part in self.parts or []]
         if self.text:
             parts.append(Text(text=self.text))

@@ -12,7 +12,7 @@ from taskshield.adapters.tool_output import words_of
 from taskshield.core.decisions import Decision
 from taskshield.core.instructions import Span
 from taskshield.core.messages import Text
-from taskshield.core.quotations import places
+from taskshield.core.quotations import every_place
 
 REMOVED = "[removed by Task Shield]"
 """Stands where misaligned words stood."""
@@ -86,16 +86,8 @@ def _cleaned(decision: Decision) -> Iterator[str]:
 def _removed(decision: Decision) -> list[Span]:
     """Where misaligned words stand in the message's text, in order and without overlaps."""
     text = decision.case.message.text
-    spans: list[Span] = []
-    for finding in decision.misaligned:
-        span = finding.instruction.origin.span
-        if span is None:
-            return [Span(start=0, end=len(text))]
-        spans += [span, *places(text[span.start : span.end], text)]
-    merged: list[Span] = []
-    for span in sorted(spans, key=lambda span: span.start):
-        if merged and span.start <= merged[-1].end:
-            merged[-1] = Span(start=merged[-1].start, end=max(merged[-1].end, span.end))
-        else:
-            merged.append(span)
-    return merged
+    spans = [finding.instruction.origin.span for finding in decision.misaligned]
+    known = [span for span in spans if span is not None]
+    if len(known) < len(spans):
+        return [Span(start=0, end=len(text))]
+    return every_place(known, text)

@@ -1,6 +1,6 @@
 """Finding quoted words in a text and cutting long texts, in linear time whatever the text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from taskshield.core.instructions import Span
@@ -17,6 +17,20 @@ def places(quote: str, text: str) -> Iterator[Span]:
         last = at + len(words) - 1
         yield Span(start=starts[at], end=starts[last] + 1)
         at = flat.find(words, last + 1)
+
+
+def every_place(spans: Iterable[Span], text: str) -> list[Span]:
+    """These places and all others where the same words stand, in order and without overlaps."""
+    found = [
+        place for span in spans for place in (span, *places(text[span.start : span.end], text))
+    ]
+    merged: list[Span] = []
+    for span in sorted(found, key=lambda span: span.start):
+        if merged and span.start <= merged[-1].end:
+            merged[-1] = Span(start=merged[-1].start, end=max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return merged
 
 
 def shortened(text: str, limit: int) -> str:

@@ -7,9 +7,8 @@ pass for the shield's own words. Those that policy redacts are not repeated at a
 import json
 
 from taskshield.core.decisions import Action, Case, Finding
-from taskshield.core.instructions import Span
 from taskshield.core.levels import Level
-from taskshield.core.quotations import places
+from taskshield.core.quotations import every_place
 
 _QUOTE_LENGTH = 200
 _REMOVED = "[removed by Task Shield]"
@@ -85,18 +84,15 @@ def redacted(text: str, findings: tuple[Finding, ...]) -> str:
 
     A directive whose place is not known may stand anywhere, so then nothing of the text is left.
     """
-    spans: list[Span] = []
-    for finding in findings:
-        span = finding.instruction.origin.span
-        if span is None:
-            return _REMOVED
-        spans += [span, *places(text[span.start : span.end], text)]
+    spans = [finding.instruction.origin.span for finding in findings]
+    known = [span for span in spans if span is not None]
+    if len(known) < len(spans):
+        return _REMOVED
     kept: list[str] = []
     end = 0
-    for span in sorted(spans, key=lambda span: span.start):
-        if span.start > end or not kept:
-            kept.append(text[end : span.start])
-        end = max(end, span.end)
+    for span in every_place(known, text):
+        kept.append(text[end : span.start])
+        end = span.end
     return _REMOVED.join([*kept, text[end:]])
 
 
