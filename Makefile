@@ -16,8 +16,8 @@ EXTREMES := none allow-all block-side-effects
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-serve: ## run the server (comes with the server issue)
-	@echo "taskshield serve: comes with the server" >&2; exit 1
+serve: $(STAMP) ## run the server on 127.0.0.1:8787
+	$(BIN)/taskshield serve
 
 test: $(STAMP) $(WEIGHTS) ## run all tests with coverage
 	$(BIN)/python -m pytest -n 2 --cov --cov-report= $(TESTS)

@@ -1,8 +1,10 @@
 """Settings: where they come from, which wins, and what is said about wrong ones."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -72,12 +74,17 @@ def test_every_rule_reaches_the_cascade() -> None:
 def test_the_defaults_are_those_of_the_papers() -> None:
     text = (Path(__file__).parent.parent / "docs" / "settings.md").read_text()
     documented = dict(re.findall(r"^\| `([\w.]+)` \| ([\d.]+) \|", text, re.MULTILINE))
-    settings = Settings()
-    given = settings.model_dump()
-    for section in ("policy", "cascade"):
-        given |= {f"{section}.{key}": value for key, value in given[section].items()}
-    numbers = {key: value for key, value in given.items() if type(value) in (int, float)}
+    numbers = dict(numbers_of(Settings().model_dump()))
     assert {key: float(value) for key, value in documented.items()} == numbers
+
+
+def numbers_of(section: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """All settings that are numbers, those of sections in sections too."""
+    for key, value in section.items():
+        if isinstance(value, dict):
+            yield from numbers_of(value, f"{prefix}{key}.")
+        elif type(value) in (int, float):
+            yield f"{prefix}{key}", value
 
 
 def test_what_is_not_given_as_an_argument_does_not_hide_other_places() -> None:

@@ -105,6 +105,63 @@ class CascadeSettings(_Section):
         )
 
 
+class LimitSettings(_Section):
+    """What a request to the server may cost."""
+
+    body_bytes: Count = 16 * 1024 * 1024
+    """Length of a request's body."""
+    depth: Annotated[int, Field(ge=1, le=100)] = 64
+    """Nesting of a request's JSON."""
+    messages: Count = 2_000
+    """Messages in one request."""
+    request_s: Seconds = 120.0
+    """Time until a request is answered; what the proxy sends upstream has a limit of its own."""
+    per_minute: Count | None = 6_000
+    """Requests of one key in a minute, where the key has no limit of its own."""
+
+
+class UpstreamSettings(_Section):
+    """Where the proxy sends what it has checked."""
+
+    openai: str = "https://api.openai.com/v1"
+    """Base address for chat completions, responses and models, as OpenAI's SDK takes it."""
+    anthropic: str = "https://api.anthropic.com"
+    """Base address for messages, as Anthropic's SDK takes it."""
+    connect_s: Seconds = 10.0
+    """Time to reach the endpoint."""
+    read_s: Seconds = 600.0
+    """Longest silence of the endpoint, before or in the middle of an answer."""
+
+
+class ServerSettings(_Section):
+    """The server, what it stores, and what it lets people do."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on; one that others can reach needs an API key."""
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8787
+    """Port to listen on; 0 takes any that is free."""
+    store: SecretStr | None = None
+    """Where to remember: an SQLite or Postgres URL; a file in the user's state folder if None."""
+    store_texts: bool = True
+    """Whether texts are stored; otherwise hashes only, and sessions live in memory alone."""
+    redact_secrets: bool = True
+    """Whether keys, tokens and passwords in texts are made unreadable before they are stored."""
+    retention_days: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = 30.0
+    """How long sessions, decisions and approvals are kept."""
+    max_records: Count | None = 200_000
+    """How many decisions are kept; the oldest go first."""
+    live_sessions: Count = 1_000
+    """Sessions kept at hand, so that they need not be read from the store."""
+    approval_s: Seconds = 600.0
+    """How long a person has to approve; then it is denied."""
+    shutdown_s: Seconds = 30.0
+    """How long requests that are under way may take when the server is told to stop."""
+    metrics: bool = True
+    """Whether there is a page of metrics for Prometheus."""
+    limits: LimitSettings = LimitSettings()
+    upstream: UpstreamSettings = UpstreamSettings()
+
+
 class Settings(_Section):
     """All settings of a shield."""
 
@@ -138,6 +195,7 @@ class Settings(_Section):
     """Tokens that the shield may spend in all."""
     policy: PolicySettings = PolicySettings()
     cascade: CascadeSettings = CascadeSettings()
+    server: ServerSettings = ServerSettings()
 
 
 def load(

@@ -2,11 +2,15 @@
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -15,7 +19,7 @@ from taskshield.core.errors import StoreError
 from taskshield.stores.opening import open_store
 from taskshield.stores.postgres import postgres_engine
 from taskshield.stores.sqlite import sqlite_engine
-from taskshield.stores.tables import METADATA, VERSION_TABLE
+from taskshield.stores.tables import METADATA, VERSION, VERSION_TABLE
 from tests.stores.rows import RECORD, SESSION, opened
 
 
@@ -50,6 +54,28 @@ def test_the_steps_lead_to_the_tables_as_they_are(lasting_url: str) -> None:
         assert differences == []
 
     asyncio.run(body())
+
+
+def test_the_version_of_the_tables_is_the_last_step() -> None:
+    config = Config()
+    config.set_main_option("script_location", "taskshield.stores:migrations")
+    assert ScriptDirectory.from_config(config).get_heads() == [VERSION]
+
+
+def test_a_store_that_is_up_to_date_is_opened_without_alembic(sqlite_url: str) -> None:
+    program = (
+        "import asyncio, sys\n"
+        "from taskshield.stores.opening import open_store\n"
+        "async def opened():\n"
+        f"    await (await open_store({sqlite_url!r})).aclose()\n"
+        "asyncio.run(opened())\n"
+        "print('alembic' in sys.modules)\n"
+    )
+    printed = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert [each.stdout.strip() for each in printed] == ["True", "False"]
 
 
 def test_opening_again_changes_nothing(lasting_url: str) -> None:

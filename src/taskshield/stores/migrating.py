@@ -1,15 +1,11 @@
 """Brings a database's tables up to date. Safe when several servers start at once."""
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, inspect, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from taskshield.core.errors import StoreError
 from taskshield.stores.sql import WRITES
-from taskshield.stores.tables import VERSION_TABLE
+from taskshield.stores.tables import VERSION, VERSION_TABLE
 
 _LOCK = int.from_bytes(b"taskshie", "big")
 """Number of the lock that servers on one Postgres database take turns with."""
@@ -24,10 +20,24 @@ async def migrate(engine: AsyncEngine) -> None:
     async with engine.execution_options(**{WRITES: True}).begin() as connection:
         if connection.dialect.name == "postgresql":
             await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
-        await connection.run_sync(_upgrade)
+        if not await connection.run_sync(_up_to_date):
+            await connection.run_sync(_upgrade)
+
+
+def _up_to_date(connection: Connection) -> bool:
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return False
+    noted = connection.scalars(text(f"SELECT version_num FROM {VERSION_TABLE}"))
+    return noted.all() == [VERSION]
 
 
 def _upgrade(connection: Connection) -> None:
+    # Takes a while to load, and a server hardly ever needs it when it starts.
+    from alembic import command
+    from alembic.config import Config
+    from alembic.runtime.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
     config = Config()
     config.set_main_option("script_location", "taskshield.stores:migrations")
     config.attributes["connection"] = connection

@@ -13,6 +13,8 @@ from taskshield.stores.columns import AnyText, ScopeNames, TierName, UtcTime
 METADATA = MetaData()
 VERSION_TABLE = "taskshield_version"
 """Where Alembic notes how far the migrations have come."""
+VERSION = "0001"
+"""The last step of the migrations, which made the tables what they are here."""
 
 SESSIONS = Table(
     "taskshield_sessions",

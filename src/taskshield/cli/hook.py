@@ -1,0 +1,192 @@
+"""`taskshield hook`: what an agent's own hooks run, once for each event.
+
+Claude Code goes on where a hook fails with any status but 2. So whatever fails in here becomes a
+reply that stops what would go on unchecked; where not even that can be written, the status is 2.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from urllib.parse import urlsplit
+
+from taskshield.adapters.claude_hooks import Event, OtherEvent, UserPrompt, parse
+from taskshield.cli.serve import add_store, needs_server, server_arguments
+from taskshield.cli.terminal import remark
+from taskshield.core.errors import (
+    ConfigError,
+    ConversationError,
+    TaskShieldError,
+    UpstreamError,
+)
+from taskshield.server.routes.claude_code_replies import CHECK_HEADER, PATH, reply, unchecked
+from taskshield.settings import Settings, load
+
+_DESCRIPTION = """\
+Run as a hook of Claude Code: reads one event from the standard input and
+prints what is to become of it. The session is kept in the server's store
+between one event and the next; with --url, a running server is asked.
+"""
+_EPILOG = """\
+exit status:
+  0  the answer was printed; where something failed, it stops the agent
+  2  there is no answer; Claude Code stops the call and shows the reason
+
+With any other status the agent would go on unchecked. So that this holds even
+where the command cannot be started, make the hook
+`taskshield hook claude-code || exit 2`.
+"""
+_TIMEOUT_S = 150.0
+"""Longer than a server with its defaults takes to give up, so that it says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the command line asks for."""
+
+    config: str | None
+    store: str | None
+    url: str | None
+    """Of a running server; None to judge in this process."""
+    key_env: str | None
+    """Variable that holds the server's API key."""
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add this command to the command line."""
+    parser = commands.add_parser("hook", help="run as a hook of an agent")
+    agents = parser.add_subparsers(title="agents", metavar="AGENT", required=True)
+    claude = agents.add_parser(
+        "claude-code",
+        help="a command hook of Claude Code",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    claude.add_argument("--url", help="ask a running server, e.g. http://127.0.0.1:8787")
+    claude.add_argument("--key-env", metavar="NAME", help="variable with the server's API key")
+    claude.add_argument("--config", metavar="FILE", help="settings, a YAML or TOML file")
+    add_store(claude)
+    claude.set_defaults(run=lambda given: run(_options(given)))
+
+
+def run(options: Options) -> int:
+    """Answer the event on the standard input and return the exit status."""
+    event: Event | None = None
+    try:
+        body = b"" if sys.stdin is None else sys.stdin.buffer.read()
+        event = parse(body)
+        answer = _answer(options, body, event)
+    except Exception as error:  # whatever it is, the agent must not go on as if all were well
+        why = str(error) if isinstance(error, TaskShieldError) else type(error).__name__
+        remark(f"the hook failed: {why}")
+        answer = unchecked(event, why).body
+    print(json.dumps(answer))
+    return 0
+
+
+def _answer(options: Options, body: bytes, event: Event) -> dict[str, object]:
+    if isinstance(event, OtherEvent):
+        return {}
+    if options.url is not None:
+        return _asked(options.url, body, _key(options.key_env))
+    settings = load({"server": server_arguments(store=options.store)}, config=options.config)
+    needs_server()
+    if _forgets(settings):
+        raise ConfigError(
+            "server.store, server.store_texts: a hook needs a store that keeps its session;"
+            " choose others, or ask a running server with --url"
+        )
+    return asyncio.run(_judged(settings, event))
+
+
+async def _judged(settings: Settings, event: Event) -> dict[str, object]:
+    """The answer of a judge in this process."""
+    # Not above: the server's packages are an extra, and who asks a server does without.
+    from taskshield.server.auth import DEFAULT_TENANT
+    from taskshield.server.errors import Refused
+    from taskshield.server.guard import Guard
+    from taskshield.server.records import Writing
+    from taskshield.server.storage import open_configured
+    from taskshield.wiring import build_judge
+
+    async with AsyncExitStack() as closing:
+        judge = build_judge(settings)
+        closing.push_async_callback(judge.aclose)
+        store = await open_configured(settings.server)
+        closing.push_async_callback(store.aclose)
+        if isinstance(event, UserPrompt):  # now and then; there may be no server that does it
+            await store.prune(older_than=_kept_for(settings), keep=settings.server.max_records)
+        guard = Guard(
+            judge=judge,
+            policy=settings.policy.value(),
+            store=store,
+            writing=Writing(redact=settings.server.redact_secrets),
+            patience=timedelta(seconds=settings.server.approval_s),
+        )
+        try:
+            return (await reply(guard, DEFAULT_TENANT, event)).body
+        except Refused as error:
+            raise ConversationError(error.problem.message) from None
+
+
+def _forgets(settings: Settings) -> bool:
+    store = settings.server.store
+    in_memory = store is not None and store.get_secret_value() == "memory:"
+    return in_memory or not settings.server.store_texts
+
+
+def _kept_for(settings: Settings) -> timedelta | None:
+    days = settings.server.retention_days
+    return None if days is None else timedelta(days=days)
+
+
+def _asked(url: str, body: bytes, key: Mapping[str, str]) -> dict[str, object]:
+    """The answer of a running server, which must be one of ours."""
+    connection, path = _connection(url)
+    try:
+        connection.request("POST", path + PATH, body, {"content-type": "application/json", **key})
+        response = connection.getresponse()
+        text = response.read()
+    except (OSError, HTTPException) as error:
+        raise UpstreamError(f"the server cannot be reached ({type(error).__name__})") from None
+    finally:
+        connection.close()
+    if response.status != 200 or response.headers[CHECK_HEADER] is None:
+        raise UpstreamError(f"no taskshield answers there (status {response.status})")
+    answer: dict[str, object] = json.loads(text)
+    return answer
+
+
+def _connection(url: str) -> tuple[HTTPConnection, str]:
+    """A connection, and what paths begin with.
+
+    It follows no redirect, which could lead the key elsewhere.
+    """
+    kinds = {"http": HTTPConnection, "https": HTTPSConnection}
+    try:
+        parts = urlsplit(url)
+        host, port, kind = parts.hostname, parts.port, kinds.get(parts.scheme)
+    except ValueError:
+        host = kind = port = None
+    if host is None or kind is None:
+        raise ConfigError("--url: an address such as http://127.0.0.1:8787 is needed")
+    return kind(host, port, timeout=_TIMEOUT_S), parts.path.rstrip("/")
+
+
+def _key(variable: str | None) -> dict[str, str]:
+    if variable is None:
+        return {}
+    if not os.environ.get(variable):
+        raise ConfigError(f"--key-env: the variable {variable} is not set")
+    return {"x-taskshield-key": os.environ[variable]}
+
+
+def _options(given: argparse.Namespace) -> Options:
+    return Options(config=given.config, store=given.store, url=given.url, key_env=given.key_env)

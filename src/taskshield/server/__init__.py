@@ -1,0 +1,1 @@
+"""The server: every surface of taskshield over HTTP, on one store."""

@@ -1,0 +1,177 @@
+"""The server as an ASGI app, made from settings."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+
+from taskshield._version import __version__
+from taskshield.core.errors import StoreError
+from taskshield.core.judge import Judge
+from taskshield.core.store import Store
+from taskshield.server import telemetry
+from taskshield.server.approvals import Approvals
+from taskshield.server.auth import Auth
+from taskshield.server.boundary import Boundary
+from taskshield.server.errors import problem_of, problem_of_validation
+from taskshield.server.guard import Checked, Guard
+from taskshield.server.limits import Limits
+from taskshield.server.logs import log
+from taskshield.server.metrics import Metrics
+from taskshield.server.readiness import Readiness
+from taskshield.server.records import Writing
+from taskshield.server.routes import agent_hooks, azure, claude_code, health, native, proxy
+from taskshield.server.services import Services
+from taskshield.server.storage import open_configured
+from taskshield.server.surfaces import Surface
+from taskshield.settings import Settings
+from taskshield.wiring import build_judge
+
+SURFACES: tuple[Surface, ...] = (
+    health.SURFACE,
+    native.SURFACE,
+    azure.SURFACE,
+    agent_hooks.SURFACE,
+    claude_code.SURFACE,
+    proxy.SURFACE,
+)
+"""All surfaces. Another one is one more line here."""
+
+_PRUNING_S = 3600.0
+"""How often what is too old is forgotten."""
+
+
+def create_app(
+    settings: Settings, *, judge: Judge | None = None, store: Store | None = None
+) -> FastAPI:
+    """The server.
+
+    Args:
+        settings: All settings, those of the server under `server`.
+        judge: Who judges, where it is not the one that the settings name.
+        store: An open store, where it is not the one that the settings name; the app closes it.
+
+    Raises:
+        ConfigError: A setting is wrong.
+    """
+    judging = build_judge(settings) if judge is None else judge
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        opened = await open_configured(settings.server) if store is None else store
+        app.state.services = running = _services(settings, judging, opened, metrics)
+        chores = [
+            _begun(running.readiness.test_until_passed()),
+            _begun(_forget_regularly(running)),
+        ]
+        try:
+            yield
+        finally:
+            for chore in chores:
+                chore.cancel()
+            await asyncio.gather(*chores, return_exceptions=True)
+            await running.guard.aclose()
+            await judging.aclose()
+            await opened.aclose()
+
+    app = FastAPI(
+        title="taskshield",
+        version=__version__,
+        description="Does this serve the user's task?",
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        middleware=[
+            Middleware(Boundary, surfaces=SURFACES, metrics=metrics),
+            Middleware(Limits, limits=settings.server.limits),
+        ],
+        exception_handlers={
+            HTTPException: _refused,
+            RequestValidationError: _invalid,
+        },
+    )
+    for surface in SURFACES:
+        app.include_router(surface.router)
+    return app
+
+
+def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) -> Services:
+    server = settings.server
+    policy = settings.policy.value()
+
+    def observe(surface: str, checked: Checked) -> None:
+        for decision in checked.decisions:
+            metrics.decided(surface, decision)
+            telemetry.decided(surface, checked.session, decision)
+        for approval in checked.approvals.values():
+            metrics.approval(approval.status)
+
+    guard = Guard(
+        judge=judge,
+        policy=policy,
+        store=store,
+        writing=Writing(texts=server.store_texts, redact=server.redact_secrets),
+        patience=timedelta(seconds=server.approval_s),
+        live=server.live_sessions,
+        max_messages=server.limits.messages,
+        observe=observe,
+    )
+    return Services(
+        settings=settings,
+        store=store,
+        guard=guard,
+        auth=Auth(store, host=server.host, per_minute=server.limits.per_minute),
+        approvals=Approvals(store, guard, metrics.approval),
+        metrics=metrics,
+        readiness=Readiness(judge, policy, store),
+    )
+
+
+def _begun(chore: Coroutine[None, None, None]) -> asyncio.Task[None]:
+    """Something that goes on beside all requests; if it breaks off, that is at least known."""
+
+    def ended(task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):
+            log("broke off", level=logging.ERROR, error=error)
+
+    task = asyncio.create_task(chore)
+    task.add_done_callback(ended)
+    return task
+
+
+async def _forget_regularly(running: Services) -> None:
+    """Keep the store within its limits."""
+    server = running.settings.server
+    age = None if server.retention_days is None else timedelta(days=server.retention_days)
+    while True:
+        try:
+            gone = await running.store.prune(older_than=age, keep=server.max_records)
+            log("pruned", rows=gone)
+        except StoreError as error:
+            running.metrics.store_failed()
+            log("pruning failed", level=logging.ERROR, error=error)
+        await asyncio.sleep(_PRUNING_S)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Refused by us, or by the framework: no such path, not this method."""
+    surface: Surface = request.state.surface
+    return surface.render(problem_of(error))
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    """A parameter or a body that is not what it should be."""
+    assert isinstance(error, RequestValidationError)
+    surface: Surface = request.state.surface
+    return surface.render(problem_of_validation(error.errors()))

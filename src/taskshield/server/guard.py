@@ -1,0 +1,354 @@
+"""Checks messages in sessions that a store remembers.
+
+Owns the way of a message through the server: load the session, judge, write down the new state, the
+decisions and the approvals, and only then answer. States are values: what could not be written down
+has not happened, and a decision that was handed out is never lost. Every surface goes through here,
+and so gives the same decision for the same conversation.
+"""
+
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from taskshield.adapters import values_json
+from taskshield.api.sessions import AsyncSession
+from taskshield.core.decisions import Decision
+from taskshield.core.errors import ConversationError, StoreConflict
+from taskshield.core.judge import Judge
+from taskshield.core.messages import Conversation, Message
+from taskshield.core.policy import Policy
+from taskshield.core.store import Approval, Store
+from taskshield.core.tools import ToolSpec
+from taskshield.engine.state import SessionState
+from taskshield.server.errors import Refused
+from taskshield.server.ledger import Ledger
+from taskshield.server.points import Kept, Point, Recalled, conversation_names, held_back
+from taskshield.server.recent import Locks
+from taskshield.server.records import Writing, approval_of, audit_record, needs_person
+
+_TRIES = 5
+"""How often a message is judged anew because another replica wrote to its session meanwhile."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What became of some messages."""
+
+    point: Point
+    """Where that has led their session."""
+    decisions: tuple[Decision, ...]
+    """One for each message."""
+    new: int
+    """How many of them, counted from the last, were made now; the others were known."""
+    approvals: Mapping[str, Approval] = field(default_factory=dict)
+    """What now waits for a person, by the id of the decision."""
+
+    @property
+    def session(self) -> str:
+        """Id of the session."""
+        return self.point.id
+
+
+Observer = Callable[[str, Checked], None]
+"""Told of the surface and what was decided there, once it is written down."""
+
+
+class Guard:
+    """Judges messages of any number of tenants, sessions and surfaces."""
+
+    def __init__(
+        self,
+        *,
+        judge: Judge,
+        policy: Policy,
+        store: Store,
+        writing: Writing,
+        patience: timedelta = timedelta(minutes=10),
+        live: int = 1_000,
+        max_messages: int = 2_000,
+        observe: Observer = lambda surface, checked: None,
+    ) -> None:
+        """Make a guard.
+
+        Args:
+            judge: Who judges.
+            policy: What is done about verdicts.
+            store: What remembers.
+            writing: How texts are stored.
+            patience: How long a person has to approve.
+            live: Sessions that are kept at hand.
+            max_messages: Messages that one request may have.
+            observe: Told of every decision.
+        """
+        self._judge = judge
+        self._policy = policy
+        self._writing = writing
+        self._patience = patience
+        self._max_messages = max_messages
+        self._observe = observe
+        self._ledger = Ledger(store, writing, live=live)
+        self._seed = f"{judge.name} {values_json.dump(policy)}"
+        self._locks = Locks()
+
+    async def begin(
+        self, tenant: str, *, id: str | None = None, tools: Iterable[ToolSpec] = ()
+    ) -> Point:
+        """Begin a session.
+
+        Raises:
+            Refused: There is a session with this id.
+        """
+        point = _new(tenant, uuid.uuid4().hex if id is None else id, tools)
+        try:
+            return await self._ledger.write(point, point.kept)
+        except StoreConflict:
+            raise Refused(409, "conflict", "there is a session with this id already") from None
+
+    async def session(self, tenant: str, id: str) -> Point:
+        """A session as it is now.
+
+        Raises:
+            Refused: There is none, or its texts are not stored and this process has not seen it.
+        """
+        return _existing(await self._ledger.load(tenant, id))
+
+    async def check(
+        self,
+        tenant: str,
+        session: str,
+        messages: Sequence[Message],
+        *,
+        surface: str,
+        tools: Iterable[ToolSpec] = (),
+        begin: bool = False,
+    ) -> Checked:
+        """Judge the next messages of a session, all of them or, where anything fails, none.
+
+        Args:
+            tenant: Whose session it is.
+            session: Its id.
+            messages: In the order in which they were said.
+            surface: Where they come from.
+            tools: Tools that the session may not know yet.
+            begin: Whether a session that does not exist begins now.
+
+        Raises:
+            Refused: There is no such session, or there are too many messages.
+            ConversationError: A message makes no sense in this conversation.
+            StoreError: Nothing was written down, and nothing decided.
+        """
+        self._bounded(messages)
+        given = tuple(tools)
+
+        async def attempt(found: Point | None) -> Checked:
+            point = _new(tenant, session, ()) if found is None and begin else _existing(found)
+            return await self._advance(point, messages, surface=surface, tools=given)
+
+        return await self._retried(tenant, session, attempt)
+
+    async def conversation(
+        self, tenant: str, conversation: Conversation, *, surface: str
+    ) -> Checked:
+        """Judge a whole conversation; what was judged in an earlier request is not judged again.
+
+        The decisions are those of judging everything from the first message on.
+
+        Raises:
+            Refused: There are too many messages.
+            ConversationError: A message makes no sense in this conversation.
+            StoreError: Nothing was written down, and nothing decided.
+        """
+        messages = conversation.messages
+        self._bounded(messages)
+        names = conversation_names(self._seed, conversation)
+        async with self._locks.of(tenant, names[-1]):
+            known = await self._ledger.recall(tenant, names, messages)
+            if known is None:
+                point = _new(tenant, uuid.uuid4().hex, conversation.tools)
+                known = Recalled(point=point, decisions=())
+            new = messages[len(known.decisions) :]
+            if not new:
+                return Checked(point=known.point, decisions=known.decisions, new=0)
+            checked = await self._gone_on(
+                known.point, new, surface=surface, name=names[-1], known=known.decisions
+            )
+            decisions = (*known.decisions, *checked.decisions)
+            await self._ledger.name(checked.point, decisions)
+            return replace(checked, decisions=decisions)
+
+    async def go_on(self, point: Point, messages: Sequence[Message], *, surface: str) -> Checked:
+        """Judge the messages that follow at this very point.
+
+        For surfaces that speak to the client themselves: where another request has led the session
+        elsewhere meanwhile, this one becomes a session of its own.
+
+        Raises:
+            Refused: There are too many messages.
+            ConversationError: A message makes no sense in this conversation.
+            StoreError: Nothing was written down, and nothing decided.
+        """
+        self._bounded(messages)
+        return await self._gone_on(point, messages, surface=surface)
+
+    async def remember(
+        self,
+        point: Point,
+        conversation: Conversation,
+        decisions: Sequence[Decision],
+        *,
+        names: Iterable[str] = (),
+    ) -> Point:
+        """Let a point be found by the conversation as the client sees it.
+
+        What the client sends the next time begins with this conversation, whatever else the session
+        has seen.
+
+        Args:
+            point: Where the session is.
+            conversation: All that the client has sent and been given.
+            decisions: On its messages, one for each.
+            names: Other names of this point, e.g. the id of a response.
+        """
+        named = (conversation_names(self._seed, conversation)[-1], *names)
+        line = tuple(decision.id for decision in decisions)
+
+        async def attempt(point: Point) -> Point:
+            return await self._ledger.write(point, replace(point.kept, names=named, line=line))
+
+        written = await self._followed(point, attempt)
+        await self._ledger.name(written, tuple(decisions))
+        return written
+
+    async def named(self, tenant: str, name: str) -> Recalled | None:
+        """The point with this name; None where its session has moved on from there."""
+        return await self._ledger.named(tenant, name)
+
+    async def approve(self, tenant: str, session: str, approval: str) -> bool:
+        """Let through, once, what an approval holds back; whether there was still anything."""
+
+        async def attempt(found: Point | None) -> bool:
+            point = _existing(found)
+            held = dict(point.kept.held)
+            if approval not in held:
+                return False
+            state = replace(point.state, approved=point.state.approved | held.pop(approval))
+            await self._ledger.write(point, replace(point.kept, state=state, held=held))
+            return True
+
+        return await self._retried(tenant, session, attempt)
+
+    async def aclose(self) -> None:
+        """Wait for what is still being written down."""
+        await self._ledger.aclose()
+
+    async def _retried(
+        self, tenant: str, session: str, attempt: Callable[[Point | None], Awaitable[T]]
+    ) -> T:
+        """Try from the newest version of a session, again where somebody else was faster."""
+        async with self._locks.of(tenant, session):
+            for _ in range(_TRIES):
+                try:
+                    return await attempt(await self._ledger.load(tenant, session))
+                except StoreConflict:
+                    continue
+        raise StoreConflict("others keep writing to this session")
+
+    async def _followed(self, point: Point, attempt: Callable[[Point], Awaitable[T]]) -> T:
+        """Try from a point, or from where it is found once somebody else was faster."""
+        for _ in range(_TRIES):
+            try:
+                return await attempt(point)
+            except StoreConflict:
+                point = await self._overtaken(point)
+        raise StoreConflict("others keep writing to this conversation")
+
+    async def _overtaken(self, point: Point) -> Point:
+        """Where to go on when somebody else has written to the session of this point.
+
+        Where nothing has been said in it since, a person has approved something, or it was given a
+        name. Otherwise it has gone another way, and this becomes a session of its own.
+        """
+        newest = await self._ledger.load(point.tenant, point.id)
+        if newest is not None and newest.state.messages == point.state.messages:
+            return newest
+        return point.forked(uuid.uuid4().hex, datetime.now(UTC))
+
+    async def _gone_on(
+        self,
+        point: Point,
+        messages: Sequence[Message],
+        *,
+        surface: str,
+        name: str | None = None,
+        known: Sequence[Decision] = (),
+    ) -> Checked:
+        async def attempt(point: Point) -> Checked:
+            return await self._advance(point, messages, surface=surface, name=name, known=known)
+
+        return await self._followed(point, attempt)
+
+    async def _advance(
+        self,
+        point: Point,
+        messages: Sequence[Message],
+        *,
+        surface: str,
+        tools: Iterable[ToolSpec] = (),
+        name: str | None = None,
+        known: Sequence[Decision] = (),
+    ) -> Checked:
+        """Judge messages at a point and write down where that leads."""
+        session = AsyncSession(judge=self._judge, policy=self._policy, state=point.state)
+        session.declare(*(spec for spec in tools if point.state.tools.get(spec.name) != spec))
+        decisions: list[Decision] = []
+        for number, message in enumerate(messages, start=len(known)):
+            try:
+                decisions.append(await session.add(message))
+            except ConversationError as error:
+                raise ConversationError(f"message {number}: {error}") from None
+        where, at = point.place, datetime.now(UTC)
+        approvals = {
+            decision.id: approval_of(decision, where, at, self._patience, self._writing)
+            for decision in decisions
+            if needs_person(decision) and decision.case.index >= session.state.turn_began
+        }
+        held = {
+            approvals[decision.id].id: held_back(session.state, decision)
+            for decision in decisions
+            if decision.id in approvals
+        }
+        spoken = session.state.turn_began != point.state.turn_began
+        kept = Kept(
+            state=session.state,
+            names=() if name is None else (name,),
+            line=() if name is None else tuple(each.id for each in (*known, *decisions)),
+            held=held if spoken else {**point.kept.held, **held},
+        )
+        records = [audit_record(each, where, surface, at, self._writing) for each in decisions]
+        written = await self._ledger.write(point, kept, records, tuple(approvals.values()))
+        checked = Checked(
+            point=written, decisions=tuple(decisions), new=len(decisions), approvals=approvals
+        )
+        self._observe(surface, checked)
+        return checked
+
+    def _bounded(self, messages: Sequence[Message]) -> None:
+        if len(messages) > self._max_messages:
+            raise Refused(
+                413, "too_many_messages", f"more than {self._max_messages} messages in one request"
+            )
+
+
+def _new(tenant: str, id: str, tools: Iterable[ToolSpec]) -> Point:
+    state = SessionState(id=id, tools={spec.name: spec for spec in tools})
+    return Point(tenant=tenant, version=0, created_at=datetime.now(UTC), kept=Kept(state=state))
+
+
+def _existing(point: Point | None) -> Point:
+    if point is None:
+        raise Refused(404, "not_found", "there is no such session")
+    return point

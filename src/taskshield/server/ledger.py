@@ -1,0 +1,230 @@
+"""Sessions in the store and at hand: loading a point, writing the next one, finding it by name."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
+
+from taskshield.adapters import values_json
+from taskshield.core.decisions import Case, Decision
+from taskshield.core.errors import StoreError, WireFormatError
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message
+from taskshield.core.store import Approval, AuditRecord, Store, StoredSession
+from taskshield.engine.decide import decide
+from taskshield.server import scribe
+from taskshield.server.errors import Refused
+from taskshield.server.logs import log
+from taskshield.server.points import Kept, Point, Recalled
+from taskshield.server.recent import Recent
+from taskshield.server.records import Writing
+
+T = TypeVar("T")
+
+_LOOKED_UP = 32
+"""Beginnings of a conversation that are looked for in the store, the longest first."""
+_LONGEST = 64 * 1024 * 1024
+"""Characters of one session. All of it is read and written at once."""
+_AT_HAND = 64 * 1024 * 1024
+"""Characters of all sessions at hand, however few they are."""
+
+
+class Ledger:
+    """Reads and writes points. What was written is at hand; what was not has not happened."""
+
+    def __init__(self, store: Store, writing: Writing, *, live: int) -> None:
+        self._store = store
+        self._writing = writing
+        self._live: Recent[tuple[str, str], Point] = Recent(
+            live, weigh=lambda point: point.size, together=_AT_HAND
+        )
+        self._named: Recent[tuple[str, str], Recalled] = Recent(
+            live, weigh=lambda recalled: recalled.size, together=_AT_HAND
+        )
+        self._writes: set[asyncio.Task[Point]] = set()
+
+    async def load(self, tenant: str, id: str) -> Point | None:
+        """A session at its newest version; parsed only where this process has not just used it.
+
+        Raises:
+            Refused: Its texts are not stored, and this process does not know it.
+        """
+        stored = await self._store.session(tenant, id)
+        if stored is None:
+            return None
+        live = self._live.get((tenant, id))
+        if live is not None and _same(live, stored):
+            return live
+        if stored.state is None:
+            raise Refused(410, "gone", "the session is forgotten: texts are not stored here")
+        return Point(
+            tenant=tenant,
+            version=stored.version,
+            created_at=stored.created_at,
+            kept=_read(scribe.read, stored.state),
+            size=len(stored.state),
+        )
+
+    async def write(
+        self,
+        point: Point,
+        kept: Kept,
+        records: Sequence[AuditRecord] = (),
+        approvals: Sequence[Approval] = (),
+    ) -> Point:
+        """Write down where a session went from this point.
+
+        A request that is given up while this happens does not stop it half-way.
+
+        Raises:
+            Refused: The session has become too large.
+            StoreConflict: Somebody else has gone on from this point.
+        """
+        task = asyncio.create_task(self._write(point, kept, records, approvals))
+        self._writes.add(task)
+        task.add_done_callback(self._written)
+        return await asyncio.shield(task)
+
+    async def name(self, point: Point, decisions: tuple[Decision, ...]) -> None:
+        """Let a point be found by the names that it has.
+
+        Names save work, and no more: where one cannot be stored, another replica judges again.
+        """
+        for name in point.kept.names:
+            self._named.put((point.tenant, name), Recalled(point=point, decisions=decisions))
+            if not self._writing.texts:
+                continue
+            try:
+                await self._store.name(point.tenant, name, point.id)
+            except StoreError as error:
+                log("naming failed", level=logging.ERROR, error=error)
+
+    async def recall(
+        self, tenant: str, names: Sequence[str], messages: Sequence[Message]
+    ) -> Recalled | None:
+        """The longest beginning of a conversation that is known.
+
+        Args:
+            tenant: Whose conversation it is.
+            names: Of all its beginnings, the empty one first.
+            messages: What was said in it.
+        """
+        lengths = range(len(messages), 0, -1)
+        at_hand = (self._named.get((tenant, names[length])) for length in lengths)
+        best = next((found for found in at_hand if found is not None), None)
+        known = () if best is None else best.decisions
+        for length in lengths[: min(len(messages) - len(known), _LOOKED_UP)]:
+            found = await self._stored(tenant, names[length], known, messages[:length])
+            if found is not None:
+                return found
+        return best
+
+    async def named(self, tenant: str, name: str) -> Recalled | None:
+        """The point with this name; None where its session has moved on from there."""
+        at_hand = self._named.get((tenant, name))
+        return await self._stored(tenant, name) if at_hand is None else at_hand
+
+    async def aclose(self) -> None:
+        """Wait for what is still being written."""
+        await asyncio.gather(*self._writes, return_exceptions=True)
+
+    async def _write(
+        self,
+        point: Point,
+        kept: Kept,
+        records: Sequence[AuditRecord],
+        approvals: Sequence[Approval],
+    ) -> Point:
+        copy = scribe.write(kept, point.pieces, self._writing.state)
+        if len(copy.text) > _LONGEST:
+            raise Refused(413, "session_too_large", "the session has become too large")
+        written = replace(
+            point,
+            version=point.version + 1,
+            # What is not stored is not remembered here either: all replicas judge alike.
+            kept=copy.kept,
+            pieces=copy.pieces,
+            size=len(copy.text),
+        )
+        await self._store.commit(
+            StoredSession(
+                tenant=written.tenant,
+                id=written.id,
+                version=written.version,
+                state=copy.text if self._writing.texts else None,
+                created_at=written.created_at,
+                updated_at=datetime.now(UTC),
+            ),
+            records,
+            approvals,
+        )
+        self._live.put((written.tenant, written.id), written)
+        return written
+
+    def _written(self, task: asyncio.Task[Point]) -> None:
+        self._writes.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever gave up waiting does not want to know
+
+    async def _stored(
+        self,
+        tenant: str,
+        name: str,
+        known: Sequence[Decision] = (),
+        messages: Sequence[Message] = (),
+    ) -> Recalled | None:
+        if not self._writing.texts:
+            return None
+        id = await self._store.named(tenant, name)
+        point = None if id is None else await self.load(tenant, id)
+        if point is None or name not in point.kept.names:
+            return None
+        decisions = await self._decisions(point, {decision.id: decision for decision in known})
+        if decisions is None:
+            return None
+        if messages:
+            decisions = tuple(map(_about, decisions, messages))
+        recalled = Recalled(point=point, decisions=decisions)
+        self._named.put((tenant, name), recalled)
+        return recalled
+
+    async def _decisions(
+        self, point: Point, known: Mapping[str, Decision]
+    ) -> tuple[Decision, ...] | None:
+        """The decisions that led to a point, made again from their cases; None if one is gone."""
+        decisions = []
+        for id in point.kept.line:
+            decision = known.get(id)
+            if decision is None:
+                record = await self._store.decision(point.tenant, id)
+                if record is None or record.case is None:
+                    return None
+                decision = decide(_read(partial(values_json.load, Case), record.case))
+            decisions.append(decision)
+        return tuple(decisions)
+
+
+def _same(live: Point, stored: StoredSession) -> bool:
+    """Whether this is the session as it is stored, and not one of its name before it."""
+    return (live.version, live.created_at) == (stored.version, stored.created_at)
+
+
+def _read(read: Callable[[str], T], text: str) -> T:
+    """What the store gave, which is nobody's fault but its own where it cannot be read."""
+    try:
+        return read(text)
+    except WireFormatError as error:
+        raise StoreError(f"what is stored cannot be read: {error}") from None
+
+
+def _about(decision: Decision, message: Message) -> Decision:
+    """The decision with the message as it was sent, where what was stored of it is redacted.
+
+    What the agent says may have been changed on its way to the client: there the case knows better.
+    """
+    if message.level is Level.ASSISTANT or message == decision.case.message:
+        return decision
+    return decide(replace(decision.case, message=message))

@@ -1,0 +1,73 @@
+"""Structured logs: one JSON object a line, without conversation text and without secrets.
+
+Only fields that the server names itself are written. Of an exception, that is its type and where it
+was raised: its words may hold what somebody said. So may the messages of libraries, of which only
+the pattern is written, and of that the first line.
+"""
+
+import json
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+from types import TracebackType
+
+LOG = logging.getLogger("taskshield.server")
+
+_FRAMES = 12
+_TRUSTED = ("taskshield", "uvicorn")
+"""Loggers whose messages hold nothing from outside."""
+
+
+class JsonLines(logging.Formatter):
+    """Writes records as JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        fields: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": _event(record),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            fields["error"] = type(record.exc_info[1]).__name__
+            fields["raised_at"] = _frames(record.exc_info[2])
+        return json.dumps(fields)
+
+
+def configure() -> None:
+    """Send all logs to the standard error output: ours, those of uvicorn, and others' warnings."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    for name in _TRUSTED:
+        logging.getLogger(name).setLevel(logging.INFO)
+
+
+def log(
+    event: str, *, level: int = logging.INFO, error: Exception | None = None, **fields: object
+) -> None:
+    """Write one line.
+
+    Args:
+        event: What happened, always in the same words.
+        level: How much it matters.
+        error: What was raised.
+        **fields: What belongs to it; never conversation text.
+    """
+    LOG.log(level, event, exc_info=error, extra={"fields": fields})
+
+
+def _event(record: logging.LogRecord) -> str:
+    if record.name.partition(".")[0] in _TRUSTED:
+        return record.getMessage()
+    return str(record.msg).partition("\n")[0]
+
+
+def _frames(trace: TracebackType | None) -> list[str]:
+    return [
+        f"{frame.filename.rpartition('taskshield/')[2]}:{frame.lineno} {frame.name}"
+        for frame in traceback.extract_tb(trace)[-_FRAMES:]
+    ]

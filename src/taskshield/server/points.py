@@ -1,0 +1,147 @@
+"""A session at one point of its life, and the names by which that point is found again.
+
+A stateless client sends its whole conversation every time. Each beginning of it has a name, made of
+all that was said up to there, so that the next request finds the session where it left off.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from taskshield.core.decisions import Decision
+from taskshield.core.messages import Conversation, Message, Opaque, digest
+from taskshield.core.tools import ToolSpec
+from taskshield.engine.state import SessionState, with_approval
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What is written down of a session."""
+
+    state: SessionState
+    names: tuple[str, ...] = ()
+    """Names of this very point; a session that has moved on has them no more."""
+    line: tuple[str, ...] = ()
+    """Ids of the decisions on the messages that the client sees, where the point has a name."""
+    held: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Fingerprints of what a person may still let through, by approval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece(Generic[T]):
+    """A part of a session and its text. It holds on to the part, whose id nothing else can have."""
+
+    value: T
+    text: str
+
+
+Pieces: TypeAlias = Mapping[int, Piece[Any]]
+"""Parts that were written down, by the id of the part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which session of whom."""
+
+    tenant: str
+    session: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A session as it was written down in one version."""
+
+    tenant: str
+    version: int
+    """0 where it has not been written down yet."""
+    created_at: datetime
+    kept: Kept
+    pieces: Pieces = field(default_factory=dict)
+    """Parts of it that need not be written anew."""
+    size: int = 0
+    """Characters of its text."""
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self.kept.state.id
+
+    @property
+    def place(self) -> Place:
+        """Which session it is, and whose."""
+        return Place(tenant=self.tenant, session=self.id)
+
+    @property
+    def state(self) -> SessionState:
+        """What the session knows."""
+        return self.kept.state
+
+    def forked(self, id: str, at: datetime) -> "Point":
+        """A new session that goes on from here; approvals stay with the old one."""
+        kept = Kept(state=replace(self.state, id=id))
+        return replace(self, version=0, created_at=at, kept=kept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """A point with the decisions on all messages that led to it."""
+
+    point: Point
+    decisions: tuple[Decision, ...]
+
+    @property
+    def size(self) -> int:
+        """About so many characters: of the session, and of what was decided about."""
+        return self.point.size + sum(map(_size, self.decisions))
+
+
+def held_back(state: SessionState, decision: Decision) -> frozenset[str]:
+    """Fingerprints that an approval of this decision would let through."""
+    return with_approval(state, decision).approved - state.approved
+
+
+def conversation_names(seed: str, conversation: Conversation) -> list[str]:
+    """Names of all beginnings of a conversation, the empty one first.
+
+    Args:
+        seed: All else that decisions depend on: judge and policy.
+        conversation: What was said so far.
+    """
+    return list(_names(seed, conversation))
+
+
+def _names(seed: str, conversation: Conversation) -> Iterator[str]:
+    name = digest(seed, *sorted(map(_tool, conversation.tools)))
+    yield name
+    for message in conversation.messages:
+        name = digest(name, _said(message))
+        yield name
+
+
+def _size(decision: Decision) -> int:
+    message = decision.case.message
+    arguments = sum(len(call.arguments) for call in message.tool_calls)
+    return len(decision.content) + len(message.text) + arguments
+
+
+def _tool(spec: ToolSpec) -> str:
+    return json.dumps(asdict(spec), sort_keys=True)
+
+
+def _said(message: Message) -> str:
+    return json.dumps(
+        [
+            message.level.value,
+            [
+                ["opaque", part.kind] if isinstance(part, Opaque) else ["text", part.text]
+                for part in message.parts
+            ],
+            [[call.id, call.name, call.arguments] for call in message.tool_calls],
+            message.answers,
+            message.is_error,
+        ]
+    )

@@ -1,0 +1,99 @@
+"""Runs the server: a socket, uvicorn around the app, and a clean end."""
+
+import asyncio
+import math
+import socket
+
+import uvicorn
+import uvloop
+from fastapi import FastAPI
+
+from taskshield.core.errors import ConfigError
+from taskshield.server import logs, telemetry
+from taskshield.server.app import create_app
+from taskshield.server.auth import check_binding
+from taskshield.server.heads import Connection
+from taskshield.server.services import Services
+from taskshield.server.storage import open_configured
+from taskshield.settings import Settings
+
+_KEEP_ALIVE_S = 75
+"""How long a connection may be idle: longer than clients and load balancers commonly keep one."""
+
+
+def serve(settings: Settings) -> None:
+    """Serve until the process is told to stop.
+
+    Raises:
+        ConfigError: A setting is wrong, or the address cannot be used.
+        StoreError: The database cannot be used.
+    """
+    logs.configure()
+    telemetry.configure()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings))
+
+
+async def _serve(settings: Settings) -> None:
+    server = settings.server
+    with bound(server.host, server.port) as taken:
+        store = await open_configured(server)
+        try:
+            await check_binding(server.host, store)
+            app = create_app(settings, store=store)
+        except BaseException:
+            await store.aclose()
+            raise
+        host, port = taken.getsockname()[:2]
+        logs.log("listening", host=host, port=port, judge=settings.judge)
+        await Server(app, math.ceil(server.shutdown_s)).serve(sockets=[taken])
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that has the address, so that nobody else can take it while the server starts.
+
+    Raises:
+        ConfigError: There is no such address, or it is in use.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        taken = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise ConfigError(f"server.host: {host} cannot be used: {error.strerror}") from None
+    try:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(address)
+    except OSError as error:
+        taken.close()
+        raise ConfigError(f"server.port: {host}:{port} cannot be used: {error.strerror}") from None
+    return taken
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which tells requests that wait for a person that the end has come."""
+
+    def __init__(self, app: FastAPI, shutdown_s: int) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                loop="uvloop",
+                http=Connection,
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=_KEEP_ALIVE_S,
+                timeout_graceful_shutdown=shutdown_s,
+            )
+        )
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop accepting, finish what is under way, then close everything."""
+        running: Services = self._app.state.services
+        await running.approvals.stop_waiting()
+        await super().shutdown(sockets)

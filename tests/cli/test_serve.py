@@ -1,0 +1,84 @@
+import logging
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+
+import pytest
+
+from taskshield.cli import serve
+from taskshield.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """A server configures the logs of its whole process."""
+    loggers = [logging.getLogger(name) for name in ("", "taskshield", "uvicorn")]
+    before = [(logger, logger.level, logger.handlers[:]) for logger in loggers]
+    yield
+    for logger, level, handlers in before:
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
+
+
+def complaint(capsys: Captured, *arguments: str) -> str:
+    """What a server that cannot start writes, which must be one line."""
+    assert main(["serve", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and err.startswith("taskshield: error: ")
+    return err
+
+
+def test_a_port_in_use_is_one_line(capsys: Captured) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        told = complaint(capsys, "--port", port, "--store", "memory:")
+    assert f"server.port: 127.0.0.1:{port} cannot be used: Address already in use" in told
+
+
+def test_an_address_that_others_can_reach_needs_a_key(capsys: Captured) -> None:
+    told = complaint(capsys, "--host", "0.0.0.0", "--port", "0", "--store", "memory:")
+    assert "no API key yet" in told and "taskshield keys create" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--port", "http"], "server.port: "),
+        (["--port", "70000"], "server.port: "),
+        (["--host", "not a host", "--port", "0"], "server.host: not a host cannot be used"),
+        (["--config", "none.yaml"], "none.yaml"),
+        (["--judge", "oracle", "--port", "0", "--store", "memory:"], "not a known judge"),
+        (["--store", "mysql://canary@host", "--port", "0"], "URL of the store"),
+        (["--store", "sqlite:////proc/none/x.db", "--port", "0"], "store"),
+    ],
+)
+def test_wrong_settings_are_one_line(arguments: list[str], words: str, capsys: Captured) -> None:
+    told = complaint(capsys, *arguments)
+    assert words in told and "canary" not in told
+
+
+def test_a_server_without_its_packages_says_what_to_install(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(package: str) -> ModuleSpec | None:
+        return None if package == "uvicorn" else ModuleSpec(package, None)
+
+    monkeypatch.setattr(serve, "find_spec", found)
+    assert "pip install 'taskshield[server]'" in complaint(capsys)
+
+
+def test_help_fits_a_terminal(capsys: Captured) -> None:
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+    text = capsys.readouterr().out
+    assert "/readyz" in text and max(map(len, text.splitlines())) <= 80
+
+
+def test_the_command_line_does_not_load_the_server() -> None:
+    code = "import sys, taskshield.cli.main; print('fastapi' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout == b"False\n"

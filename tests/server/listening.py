@@ -1,0 +1,128 @@
+"""Servers that really listen: in a thread with a judge of ours, and in a process of their own."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from taskshield.core.judge import Judge, SessionView
+from taskshield.core.messages import Message
+from taskshield.core.readings import TasksReading
+from taskshield.core.store import Store
+from taskshield.server.app import create_app
+from taskshield.server.run import Server, bound
+from taskshield.settings import load
+from tests.judging import TableJudge
+
+SCRIPT = Path(sys.executable).with_name("taskshield")
+
+
+class Gated(TableJudge):
+    """A judge who begins to read the user's words, and goes on when the gate is opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began = threading.Event()
+        self.gate = threading.Event()
+
+    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+        if "gate" in message.text:
+            self.began.set()
+            await asyncio.to_thread(self.gate.wait)
+        return await super().tasks(message, view)
+
+
+class Listening:
+    """A server in a thread."""
+
+    def __init__(self, server: Server, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self.port = port
+        self._server = server
+
+    def stop(self) -> None:
+        """Tell it to stop, as a signal would."""
+        self._server.should_exit = True
+
+
+@contextmanager
+def in_thread(
+    judge: Judge, store: Store, *, policy: dict[str, Any] | None = None, **server: Any
+) -> Iterator[Listening]:
+    given = load({"server": server, "policy": policy}, environment={})
+    with bound("127.0.0.1", 0) as socket:
+        app = create_app(given, judge=judge, store=store)
+        running = Server(app, shutdown_s=30)
+        port = socket.getsockname()[1]
+
+        def serve() -> None:
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(running.serve(sockets=[socket]))
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        listening = Listening(running, port)
+        while not running.started and thread.is_alive():
+            time.sleep(0.01)
+        try:
+            yield listening
+        finally:
+            listening.stop()
+            thread.join()
+
+
+@dataclass(frozen=True)
+class Process:
+    """A server in a process of its own."""
+
+    running: "subprocess.Popen[str]"
+    url: str
+    lines: list[str]
+    """What it has written to the standard error output so far."""
+
+
+@contextmanager
+def in_process(*options: str, **environment: str) -> Iterator[Process]:
+    """`taskshield serve` on a free port, once it listens."""
+    running = subprocess.Popen(
+        [SCRIPT, "serve", "--port", "0", *options],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+    assert running.stderr is not None
+    lines: list[str] = []
+    reader = threading.Thread(target=lambda: lines.extend(running.stderr or ()))
+    try:
+        port = _port(running.stderr, lines)
+        reader.start()
+        yield Process(running, f"http://127.0.0.1:{port}", lines)
+    finally:
+        running.kill()
+        running.wait()
+        if reader.ident is not None:
+            reader.join()
+        running.stderr.close()
+
+
+def _port(written: Iterable[str], lines: list[str]) -> int:
+    """Read what a server writes until it has started."""
+    port = 0
+    for line in written:
+        lines.append(line)
+        told: dict[str, Any] = json.loads(line) if line.startswith("{") else {"event": line}
+        if told["event"] == "listening":
+            port = told["port"]
+        if told["event"] == "Application startup complete.":
+            return port
+    raise AssertionError(lines)
