@@ -116,6 +116,7 @@ class Failing(MemoryStore):
         session: StoredSession,
         records: Sequence[AuditRecord],
         approvals: Sequence[Approval] = (),
+        names: Sequence[str] = (),
     ) -> None:
         self._reach()
         if self.breaking:
@@ -124,7 +125,7 @@ class Failing(MemoryStore):
         if self.conflicts:
             self.conflicts -= 1
             raise StoreConflict("somebody else was faster")
-        await super().commit(session, records, approvals)
+        await super().commit(session, records, approvals, names)
 
     async def ping(self) -> None:
         self._reach()

@@ -318,21 +318,6 @@ def test_a_replica_that_knows_an_old_point_starts_afresh_where_its_session_moved
     run(work())
 
 
-def test_a_name_that_cannot_be_stored_costs_work_but_no_decision() -> None:
-    class Nameless(MemoryStore):
-        async def name(self, tenant: str, alias: str, session: str) -> None:
-            raise StoreError("the disk is full")
-
-    async def work() -> None:
-        store = Nameless()
-        one = guard(store)
-        assert (await one.conversation(TENANT, HIJACKED, surface="test")).new == 5
-        assert (await one.conversation(TENANT, HIJACKED, surface="test")).new == 0
-        assert (await guard(store).conversation(TENANT, HIJACKED, surface="test")).new == 5
-
-    run(work())
-
-
 def test_conversations_of_tenants_never_meet() -> None:
     async def work() -> None:
         store = MemoryStore()

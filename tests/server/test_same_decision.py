@@ -15,6 +15,7 @@ from agent_hooks import AgentContextBuilder
 from taskshield import Shield
 from taskshield.adapters import values_json
 from taskshield.core.decisions import Case, Decision
+from taskshield.core.judge import Judge
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation, Message, ToolCall
 from taskshield.core.store import AuditQuery, Store
@@ -22,8 +23,10 @@ from taskshield.engine.decide import decide
 from taskshield.settings import load
 from taskshield.stores.memory import MemoryStore
 from taskshield.wiring import build_judge
+from tests.adapters.proxying.streams import Call, Said
 from tests.engine.sessions import run
 from tests.server.stage import TENANT, output, served, user, wire
+from tests.server.upstreams.scripted import Provider, status
 
 Play = Callable[[Conversation, Store], list[bool]]
 """Has a server with this store judge the messages, one after the other.
@@ -161,18 +164,54 @@ def _used(call: ToolCall) -> dict[str, object]:
     return {"tool_name": call.name, "tool_input": call.parsed(), "tool_use_id": call.id}
 
 
+def proxy(conversation: Conversation, store: Store) -> list[bool]:
+    """As an agent does: what its model answers, and what its tools return, goes on."""
+    answers = [each for each in conversation.messages if each.level is Level.ASSISTANT]
+    script = [
+        Said(calls=[Call(each.id, each.name, each.arguments) for each in answer.tool_calls])
+        for answer in answers
+    ]
+    told = []
+    said: list[dict[str, object]] = []
+    with (
+        Provider(*script, status(500, {})) as provider,
+        served(store, by=shipped(), upstream=provider.settings) as client,
+    ):
+
+        def asked() -> Any:
+            return client.post("/v1/chat/completions", json={"messages": said}).json()
+
+        for message in conversation.messages:
+            if message.level is not Level.ASSISTANT:
+                answers_call = {} if message.answers is None else {"tool_call_id": message.answers}
+                role = message.level.value
+                said.append({"role": role, "content": message.text, **answers_call})
+                continue
+            answer = asked()["choices"][0]["message"]
+            said.append(answer)
+            told += [each.id in json.dumps(answer) for each in message.tool_calls]
+        if conversation.messages[-1].level is not Level.ASSISTANT:
+            asked()  # the last output is judged, too, though the model has no more to say
+    return told
+
+
 SURFACES: dict[str, Play] = {
     "native": native,
     "azure": azure,
     "agent-hooks": agent_hooks,
     "claude-code": claude_code,
+    "proxy": proxy,
 }
 """By the name that stands in the records."""
 
 
 def server(store: Store) -> Any:
     """A server with the shipped judge."""
-    return served(store, by=build_judge(load({}, environment={})))
+    return served(store, by=shipped())
+
+
+def shipped() -> Judge:
+    return build_judge(load({}, environment={}))
 
 
 def by_library(conversation: Conversation) -> list[Decision]:

@@ -22,7 +22,15 @@ makes them. The server is ready when GET /readyz says so: after its self-test.
 exit status:
   2  the settings are wrong, or the address or the store cannot be used
 """
-_NEEDED = ("fastapi", "httptools", "opentelemetry", "prometheus_client", "uvicorn", "uvloop")
+_NEEDED = (
+    "fastapi",
+    "httptools",
+    "httpx",
+    "opentelemetry",
+    "prometheus_client",
+    "uvicorn",
+    "uvloop",
+)
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -4,7 +4,7 @@ Plain values, texts already written: a store neither reads nor changes what it k
 belongs to a tenant, and no method looks beyond the tenant that it is given.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, Literal, Protocol, TypeVar
@@ -136,20 +136,23 @@ class Store(Protocol):
         session: StoredSession,
         records: Sequence[AuditRecord],
         approvals: Sequence[Approval] = (),
+        names: Sequence[str] = (),
     ) -> None:
         """Write a session's next version, its new decisions and approvals, all or nothing.
+
+        Args:
+            session: As it is now.
+            records: Of its new decisions.
+            approvals: What now waits for a person.
+            names: Other names by which it is found from now on, e.g. the id of a model's response.
 
         Raises:
             StoreConflict: Somebody else wrote this version meanwhile.
         """
         ...
 
-    async def name(self, tenant: str, alias: str, session: str) -> None:
-        """Remember another name for a session, e.g. the id of a response of a model."""
-        ...
-
-    async def named(self, tenant: str, alias: str) -> str | None:
-        """The session with this other name."""
+    async def named(self, tenant: str, names: Sequence[str]) -> Mapping[str, str]:
+        """The sessions that have these other names, by name."""
         ...
 
     async def decision(self, tenant: str, id: str) -> AuditRecord | None:

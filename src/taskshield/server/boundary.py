@@ -32,8 +32,8 @@ class Boundary:
             await self._app(scope, receive, send)
             return
         surface = surface_of(scope["path"], self._surfaces)
-        scope.setdefault("state", {})["surface"] = surface
         answer = _Answer(send, uuid.uuid4().hex)
+        scope.setdefault("state", {}).update(surface=surface, request_id=answer.id)
         began = time.perf_counter()
         with telemetry.request_span(scope["method"], surface.name, Headers(scope=scope)) as span:
             try:

@@ -177,7 +177,7 @@ class Guard:
                 known.point, new, surface=surface, name=names[-1], known=known.decisions
             )
             decisions = (*known.decisions, *checked.decisions)
-            await self._ledger.name(checked.point, decisions)
+            self._ledger.name(checked.point, decisions)
             return replace(checked, decisions=decisions)
 
     async def go_on(self, point: Point, messages: Sequence[Message], *, surface: str) -> Checked:
@@ -220,7 +220,7 @@ class Guard:
             return await self._ledger.write(point, replace(point.kept, names=named, line=line))
 
         written = await self._followed(point, attempt)
-        await self._ledger.name(written, tuple(decisions))
+        self._ledger.name(written, tuple(decisions))
         return written
 
     async def named(self, tenant: str, name: str) -> Recalled | None:
@@ -310,6 +310,8 @@ class Guard:
                 decisions.append(await session.add(message))
             except ConversationError as error:
                 raise ConversationError(f"message {number}: {error}") from None
+        if any(decision.check == "failed" for decision in decisions):
+            name = None  # what could not be checked is checked when it is asked about again
         where, at = point.place, datetime.now(UTC)
         approvals = {
             decision.id: approval_of(decision, where, at, self._patience, self._writing)

@@ -1,7 +1,6 @@
 """Sessions in the store and at hand: loading a point, writing the next one, finding it by name."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,7 +16,6 @@ from taskshield.core.store import Approval, AuditRecord, Store, StoredSession
 from taskshield.engine.decide import decide
 from taskshield.server import scribe
 from taskshield.server.errors import Refused
-from taskshield.server.logs import log
 from taskshield.server.points import Kept, Point, Recalled
 from taskshield.server.recent import Recent
 from taskshield.server.records import Writing
@@ -88,19 +86,10 @@ class Ledger:
         task.add_done_callback(self._written)
         return await asyncio.shield(task)
 
-    async def name(self, point: Point, decisions: tuple[Decision, ...]) -> None:
-        """Let a point be found by the names that it has.
-
-        Names save work, and no more: where one cannot be stored, another replica judges again.
-        """
+    def name(self, point: Point, decisions: tuple[Decision, ...]) -> None:
+        """Have a point at hand by the names that it has."""
         for name in point.kept.names:
             self._named.put((point.tenant, name), Recalled(point=point, decisions=decisions))
-            if not self._writing.texts:
-                continue
-            try:
-                await self._store.name(point.tenant, name, point.id)
-            except StoreError as error:
-                log("naming failed", level=logging.ERROR, error=error)
 
     async def recall(
         self, tenant: str, names: Sequence[str], messages: Sequence[Message]
@@ -116,8 +105,10 @@ class Ledger:
         at_hand = (self._named.get((tenant, names[length])) for length in lengths)
         best = next((found for found in at_hand if found is not None), None)
         known = () if best is None else best.decisions
-        for length in lengths[: min(len(messages) - len(known), _LOOKED_UP)]:
-            found = await self._stored(tenant, names[length], known, messages[:length])
+        longer = lengths[: min(len(messages) - len(known), _LOOKED_UP)]
+        stored = await self._sessions(tenant, [names[length] for length in longer])
+        for length in longer:
+            found = await self._stored(tenant, names[length], stored, known, messages[:length])
             if found is not None:
                 return found
         return best
@@ -125,7 +116,9 @@ class Ledger:
     async def named(self, tenant: str, name: str) -> Recalled | None:
         """The point with this name; None where its session has moved on from there."""
         at_hand = self._named.get((tenant, name))
-        return await self._stored(tenant, name) if at_hand is None else at_hand
+        if at_hand is not None:
+            return at_hand
+        return await self._stored(tenant, name, await self._sessions(tenant, [name]))
 
     async def aclose(self) -> None:
         """Wait for what is still being written."""
@@ -160,6 +153,7 @@ class Ledger:
             ),
             records,
             approvals,
+            written.kept.names if self._writing.texts else (),
         )
         self._live.put((written.tenant, written.id), written)
         return written
@@ -169,16 +163,19 @@ class Ledger:
         if not task.cancelled():
             task.exception()  # whoever gave up waiting does not want to know
 
+    async def _sessions(self, tenant: str, names: Sequence[str]) -> Mapping[str, str]:
+        """The sessions that are stored under names, by name."""
+        return await self._store.named(tenant, names) if names and self._writing.texts else {}
+
     async def _stored(
         self,
         tenant: str,
         name: str,
+        sessions: Mapping[str, str],
         known: Sequence[Decision] = (),
         messages: Sequence[Message] = (),
     ) -> Recalled | None:
-        if not self._writing.texts:
-            return None
-        id = await self._store.named(tenant, name)
+        id = sessions.get(name)
         point = None if id is None else await self.load(tenant, id)
         if point is None or name not in point.kept.names:
             return None

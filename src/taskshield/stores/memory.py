@@ -1,6 +1,6 @@
 """A store in memory: for tests, and for servers that need not remember past their end."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
@@ -47,9 +47,11 @@ class MemoryStore:
         session: StoredSession,
         records: Sequence[AuditRecord],
         approvals: Sequence[Approval] = (),
+        names: Sequence[str] = (),
     ) -> None:
         """Write a session's next version, its new decisions and approvals, all or nothing."""
         check_names_of(session, records, approvals)
+        check_names(*names)
         now = self._sessions.get(session.tenant, session.id)
         if (0 if now is None else now.version) != session.version - 1:
             raise StoreConflict("another write of this session came first")
@@ -64,17 +66,14 @@ class MemoryStore:
             self._records.put(record.tenant, record.id, record)
         for approval in approvals:
             self._approvals.put(approval.tenant, approval.id, approval)
+        for name in names:
+            row = _Alias(name=name, session=session.id, at=utc_now())
+            self._aliases.put(session.tenant, name, row)
 
-    async def name(self, tenant: str, alias: str, session: str) -> None:
-        """Remember another name for a session."""
-        check_names(tenant, alias, session)
-        row = _Alias(name=alias, session=session, at=utc_now())
-        self._aliases.put(tenant, alias, row)
-
-    async def named(self, tenant: str, alias: str) -> str | None:
-        """The session with this other name."""
-        found = self._aliases.get(tenant, alias)
-        return None if found is None else found.session
+    async def named(self, tenant: str, names: Sequence[str]) -> Mapping[str, str]:
+        """The sessions that have these other names, by name."""
+        found = {name: self._aliases.get(tenant, name) for name in names}
+        return {name: alias.session for name, alias in found.items() if alias is not None}
 
     async def decision(self, tenant: str, id: str) -> AuditRecord | None:
         """One record."""

@@ -1,6 +1,6 @@
 """A store in an SQL database, with the same statements for SQLite and Postgres."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import fields
 from datetime import timedelta
@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from sqlalchemy import (
     Column,
     ColumnElement,
+    Insert,
     Select,
     Table,
     case,
@@ -92,9 +93,11 @@ class SqlStore:
         session: StoredSession,
         records: Sequence[AuditRecord],
         approvals: Sequence[Approval] = (),
+        names: Sequence[str] = (),
     ) -> None:
         """Write a session's next version, its new decisions and approvals, all or nothing."""
         check_names_of(session, records, approvals)
+        check_names(*names)
         async with self._writing() as connection:
             await _write_session(connection, session)
             if records:
@@ -102,27 +105,17 @@ class SqlStore:
                 await connection.execute(insert(RECORDS), rows)
             if approvals:
                 await connection.execute(insert(APPROVALS), [_row(each) for each in approvals])
+            if names:
+                await connection.execute(self._naming(session, names))
 
-    async def name(self, tenant: str, alias: str, session: str) -> None:
-        """Remember another name for a session."""
-        check_names(tenant, alias, session)
-        add = sqlite.insert if self._engine.dialect.name == "sqlite" else postgresql.insert
-        now = {"session": session, "at": utc_now()}
-        async with self._writing() as connection:
-            await connection.execute(
-                add(ALIASES)
-                .values(tenant=tenant, alias=alias, **now)
-                .on_conflict_do_update(index_elements=["tenant", "alias"], set_=now)
-            )
-
-    async def named(self, tenant: str, alias: str) -> str | None:
-        """The session with this other name."""
-        wanted = select(ALIASES.c.session).where(
-            ALIASES.c.tenant == tenant, ALIASES.c.alias == alias
+    async def named(self, tenant: str, names: Sequence[str]) -> Mapping[str, str]:
+        """The sessions that have these other names, by name."""
+        wanted = select(ALIASES.c.alias, ALIASES.c.session).where(
+            ALIASES.c.tenant == tenant, ALIASES.c.alias.in_(names)
         )
         async with self._reading() as connection:
-            found: str | None = await connection.scalar(wanted)
-        return found
+            found = await connection.execute(wanted)
+        return {row.alias: row.session for row in found}
 
     async def decision(self, tenant: str, id: str) -> AuditRecord | None:
         """One record."""
@@ -232,6 +225,14 @@ class SqlStore:
         with explained():
             async with self._turn, self._writer.begin() as connection:
                 yield connection
+
+    def _naming(self, session: StoredSession, names: Sequence[str]) -> Insert:
+        """Other names for a session; one that another session had is now its own."""
+        add = sqlite.insert if self._engine.dialect.name == "sqlite" else postgresql.insert
+        now = {"session": session.id, "at": utc_now()}
+        rows = [{"tenant": session.tenant, "alias": name, **now} for name in dict.fromkeys(names)]
+        made = add(ALIASES).values(rows)
+        return made.on_conflict_do_update(index_elements=["tenant", "alias"], set_=now)
 
     async def _one(self, kind: type[T], table: Table, tenant: str, id: str) -> T | None:
         wanted = _select(kind, table).where(table.c.tenant == tenant, table.c.id == id)

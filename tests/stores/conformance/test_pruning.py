@@ -70,11 +70,11 @@ async def test_without_limits_nothing_is_forgotten(store: Store) -> None:
 @stored
 async def test_all_can_be_forgotten_but_keys(store: Store) -> None:
     await fill(store, "a", 2)
-    await store.name("a", "resp", "0000")
+    await store.commit(session(tenant="a", id="0000", version=2), [], [], ["resp"])
     await store.add_key(KEY)
     assert await store.prune(older_than=None, keep=0) == 3 * 2 + 1
     assert await left(store, "a") == ([], [], [])
-    assert await store.named("a", "resp") is None
+    assert await store.named("a", ["resp"]) == {}
     assert await store.keys() == (KEY,)
 
 

@@ -33,7 +33,7 @@ async def test_what_is_not_there_is_none(store: Store) -> None:
     assert await store.session("acme", "s1") is None
     assert await store.decision("acme", "d1") is None
     assert await store.approval("acme", "a1") is None
-    assert await store.named("acme", "x") is None
+    assert await store.named("acme", ["x"]) == {}
 
 
 @stored
@@ -91,12 +91,11 @@ async def test_a_row_that_is_there_already_undoes_the_whole_commit(store: Store)
 
 @stored
 async def test_tenants_do_not_see_each_other(store: Store) -> None:
-    await store.commit(SESSION, [RECORD], [APPROVAL])
-    await store.name("acme", "resp", "s1")
+    await store.commit(SESSION, [RECORD], [APPROVAL], ["resp"])
     await store.commit(session(tenant="evil", state="own"), [record(tenant="evil", summary="own")])
     assert await store.approval("evil", "a1") is None
     assert await store.decide("evil", "a1", approve=True, by="mallory") is None
-    assert await store.named("evil", "resp") is None
+    assert await store.named("evil", ["resp"]) == {}
     assert (await store.approvals("evil")).items == ()
     assert [each.state for each in (await store.sessions("evil")).items] == ["own"]
     assert [each.summary for each in (await store.search("evil", AuditQuery())).items] == ["own"]
@@ -145,11 +144,18 @@ async def test_a_cursor_or_limit_that_makes_no_sense_is_refused(store: Store) ->
 
 @stored
 async def test_other_names_lead_to_the_session_that_got_them_last(store: Store) -> None:
-    await store.name("acme", "resp_1", "s1")
-    await store.name("acme", "resp_2", "s1")
-    await store.name("acme", "resp_1", "s2")
-    assert await store.named("acme", "resp_1") == "s2"
-    assert await store.named("acme", "resp_2") == "s1"
+    await store.commit(SESSION, [], [], ["resp_1", "resp_2", "resp_2"])
+    await store.commit(session(id="s2"), [], [], ["resp_1"])
+    wanted = ["resp_1", "resp_2", "resp_3"]
+    assert await store.named("acme", wanted) == {"resp_1": "s2", "resp_2": "s1"}
+
+
+@stored
+async def test_a_write_that_came_too_late_names_nothing(store: Store) -> None:
+    await store.commit(SESSION, [])
+    with pytest.raises(StoreConflict):
+        await store.commit(SESSION, [], [], ["resp"])
+    assert await store.named("acme", ["resp"]) == {}
 
 
 @stored

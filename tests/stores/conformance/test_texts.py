@@ -33,13 +33,12 @@ async def test_odd_names_and_texts_come_back_as_they_were(store: Store) -> None:
         said = record(tenant=odd, id=odd, session=odd, summary=odd, case=odd, judge=odd)
         asked = approval(tenant=odd, id=odd, session=odd, decision=odd, summary=odd)
         known = key(id=odd, tenant=odd, name=odd, hash=f"{number}{odd}")
-        await store.commit(new, [said], [asked])
-        await store.name(odd, odd, odd)
+        await store.commit(new, [said], [asked], [odd])
         await store.add_key(known)
         assert await store.session(odd, odd) == new
         assert await store.decision(odd, odd) == said
         assert await store.approval(odd, odd) == asked
-        assert await store.named(odd, odd) == odd
+        assert await store.named(odd, [odd]) == {odd: odd}
         assert await store.key(known.hash) == known
         assert (await store.search(odd, AuditQuery(words=odd))).items == (said,)
         decided = await store.decide(odd, odd, approve=True, by=odd, note=odd)
@@ -84,8 +83,8 @@ async def test_names_have_a_longest_length_which_is_the_same_everywhere(store: S
     longest = "é" * (NAME_BYTES // 2)
     long = session(tenant=longest, id=longest)
     said = record(tenant=longest, id=longest, session=longest)
-    await store.commit(long, [said], [approval(tenant=longest, id=longest, session=longest)])
-    await store.name(longest, longest, longest)
+    asked = approval(tenant=longest, id=longest, session=longest)
+    await store.commit(long, [said], [asked], [longest])
     assert await store.session(longest, longest) == long
     assert await store.session(longest + "x", longest + "x") is None
     longer = longest + "x"
@@ -94,7 +93,7 @@ async def test_names_have_a_longest_length_which_is_the_same_everywhere(store: S
     with pytest.raises(WireFormatError, match="longer than"):
         await store.commit(SESSION, [record(session=longer)])
     with pytest.raises(WireFormatError, match="longer than"):
-        await store.name("acme", longer, "s1")
+        await store.commit(SESSION, [], [], [longer])
     with pytest.raises(WireFormatError, match="longer than"):
         await store.add_key(key(tenant=longer))
 

@@ -165,7 +165,7 @@ class Sessions:
             return found.point
         # A conversation goes on wherever somebody adds to it. And where the session of an answer
         # has moved on, the user's tasks are in it all the same.
-        session = await self._store.named(asking.tenant, name)
+        session = (await self._store.named(asking.tenant, [name])).get(name)
         if session is not None:
             return await self._guard.session(asking.tenant, session)
         return _fresh(asking) if found is None else found.point

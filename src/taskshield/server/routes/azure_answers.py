@@ -1,6 +1,5 @@
 """Answers as clients of Azure's Content Safety know them, errors included."""
 
-import uuid
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
@@ -23,8 +22,7 @@ class AzureResponse(AsciiResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
-        known = scope["state"].get("request_id")
-        self.headers["x-ms-request-id"] = uuid.uuid4().hex if known is None else known
+        self.headers["x-ms-request-id"] = scope["state"]["request_id"]
         await super().__call__(scope, receive, send)
 
 
