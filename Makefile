@@ -36,6 +36,7 @@ fix: $(STAMP) ## format and mend what can be mended
 
 bench: $(STAMP) ## run the benchmarks (RUNS=files of recorded AgentDojo runs)
 	$(BIN)/python benchmarks/import_time.py
+	$(BIN)/python benchmarks/server.py
 	set -e; for judge in $(EXTREMES); do \
 	  $(BIN)/taskshield bench worst-case --judge $$judge --out benchmarks/results --overwrite; done
 	$(if $(RUNS),$(BIN)/python benchmarks/llm_cost.py $(RUNS),@echo "RUNS is not set: llm_cost.py was not run")

@@ -20,6 +20,8 @@ def visible(text: str, limit: int) -> str:
     Line breaks stay.
     """
     text = text.replace("\r\n", "\n")
+    if text.isascii() and text.isprintable() and len(text) <= limit:
+        return text
     shown: list[str] = []
     room = limit
     for index, char in enumerate(text):

@@ -111,7 +111,7 @@ def _member_edits(text: str, in_member: _InMember) -> list[_Edit]:
     for token in _TOKEN.finditer(text):
         if token["string"] is not None:
             literal = f'"{token["string"]}"'
-            value = json.loads(literal)
+            value = token["string"] if "\\" not in literal else json.loads(literal)
             inner = in_member("" if token["colon"] else name, value)
             if inner:
                 end = token.start() + len(literal)

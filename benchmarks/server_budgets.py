@@ -1,0 +1,73 @@
+"""What the server adds to doing without it, and whether its budgets were kept."""
+
+from collections.abc import Iterator
+
+from server_rows import AZURE_CASES, Figures
+
+CHECK_MS = 25.0
+FIRST_WORD_MS = 5.0
+THROUGHPUT = 0.7
+MEMORY_MIB = 500.0
+READY_S = 3.0
+
+_KIND = ("newest", "stream", "delay_ms", "clients")
+"""What rows that are compared have in common."""
+
+
+def compared(rows: list[Figures]) -> list[Figures]:
+    """The rows with what each has beyond asking the upstream, and of the bare pass-through."""
+    by_kind = {(row["target"], *_kind(row)): row for row in rows}
+    return [
+        {
+            **row,
+            "added_first_ms": _added(row, by_kind["upstream", *_kind(row)]),
+            "of_bare": round(row["per_second"] / by_kind["bare", *_kind(row)]["per_second"], 3),
+        }
+        for row in rows
+    ]
+
+
+def budgets(figures: Figures) -> list[Figures]:
+    """Every budget with what was measured, met or missed."""
+    one = next(
+        row for row in figures["azure"] if row["new"] == AZURE_CASES[0].name and row["clients"] == 1
+    )
+    ours = [row for row in figures["chat"] if row["target"] == "taskshield"]
+    return [
+        _at_most("one embedded check over HTTP, p50 ms", CHECK_MS, one["whole_ms"]["p50"]),
+        *_first_words([row for row in ours if row["clients"] == 1 and row["stream"]]),
+        *_throughputs([row for row in ours if row["clients"] > 1]),
+        _at_most("resident MiB after all", MEMORY_MIB, figures["memory_after_mib"]["resident"]),
+        _at_most("seconds until ready", READY_S, figures["start"]["median_seconds"]),
+    ]
+
+
+def _first_words(rows: list[Figures]) -> Iterator[Figures]:
+    for row in rows:
+        what = f"added to the first word, p50 ms: {row['newest']}, provider {row['delay_ms']} ms"
+        yield _at_most(what, FIRST_WORD_MS, row["added_first_ms"])
+
+
+def _throughputs(rows: list[Figures]) -> Iterator[Figures]:
+    for delay in sorted({row["delay_ms"] for row in rows}):
+        least = min(row["of_bare"] for row in rows if row["delay_ms"] == delay)
+        what = f"throughput of the bare pass-through's, lowest: provider {delay} ms"
+        yield {**_budget(what, f">= {THROUGHPUT:g}", least), "met": least >= THROUGHPUT}
+
+
+def _at_most(what: str, limit: float, measured: float) -> Figures:
+    return {**_budget(what, f"<= {limit:g}", measured), "met": measured <= limit}
+
+
+def _budget(what: str, budget: str, measured: float) -> Figures:
+    return {"what": what, "budget": budget, "measured": measured}
+
+
+def _added(row: Figures, upstream: Figures) -> float | None:
+    if not row["stream"]:
+        return None
+    return round(float(row["first_ms"]["p50"] - upstream["first_ms"]["p50"]), 2)
+
+
+def _kind(row: Figures) -> tuple[object, ...]:
+    return tuple(row[name] for name in _KIND)
