@@ -32,6 +32,7 @@ _WATCHED: tuple[tuple[object, str, str], ...] = (
     (inputs, "serves", RENDERING),
     (inputs, "asks", RENDERING),
     (encoding, "pair_ids", TOKENISING),
+    (Model, "_rows", MODEL),
 )
 
 
@@ -77,6 +78,7 @@ class Stopwatch:
                     self.watched(TOKENISING, lambda *given: list(output_ids(*given))),
                 ),
                 (network, "_session", _Passes(network._session, self)),
+                (network, "_beside", _Passes(network._beside, self)),
                 (segments, "_steps", self._cutting(segments._steps)),
                 (judge.EmbeddedJudge, "_step", self._judging(judge.EmbeddedJudge._step)),
                 (judge.EmbeddedJudge, "_output", self._judging(judge.EmbeddedJudge._output)),
@@ -123,12 +125,12 @@ class _Passes:
     """The network, with its forward passes counted."""
 
     def __init__(self, session: Any, watch: Stopwatch) -> None:
-        self._run = watch.watched(MODEL, session.run)
+        self._session = session
         self._watch = watch
 
     def run(self, outputs: list[str], given: Mapping[str, Any]) -> object:
         self._watch.passes.append(given["ids"].shape[1])
-        return self._run(outputs, given)
+        return self._session.run(outputs, given)
 
 
 def forget(network: Model) -> None:

@@ -55,13 +55,13 @@ class ScriptedModel(Model):
         self._serves = serves
         self._asks = asks
         self._planted = planted
-        self.pairs: list[tuple[str, str]] = []
+        self.asked: list[tuple[str, str]] = []
         self.heads: list[str] = []
         self.pieces: list[str] = []
 
-    def pair(self, first: str, second: str) -> tuple[float, float]:
-        self.pairs.append((first, second))
-        return self._asks(first, second), self._serves(first, second)
+    def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, float]]:
+        self.asked += pairs
+        return [(self._asks(*pair), self._serves(*pair)) for pair in pairs]
 
     def tags(self, head: str, pieces: Sequence[str], stop: Event | None = None) -> list[float]:
         self.heads.append(head)

@@ -267,7 +267,7 @@ def test_all_evidence_is_weighed() -> None:
 def test_the_model_is_asked_about_the_call_and_about_its_suspects() -> None:
     model = ScriptedModel()
     assessed(model, calling(STOLEN))
-    (request, described), (instruction, again), (user, same) = model.pairs
+    (request, described), (instruction, again), (user, same) = model.asked
     assert request == user == USER and "[directive]" in described
     assert instruction == PLANTED.text and again.startswith("send money (Sends money to an acc")
     assert same == again
@@ -276,7 +276,7 @@ def test_the_model_is_asked_about_the_call_and_about_its_suspects() -> None:
 def test_the_model_is_asked_about_words_aside_by_themselves() -> None:
     model = ScriptedModel()
     assessed(model, calling(PAID), replace(a_view(PAID), tainted=()))
-    assert model.pieces == [] and len(model.pairs) == 1
+    assert model.pieces == [] and len(model.asked) == 1
     due = call("send_mail", text="5 June 2024")
     assessed(model, calling(due), replace(a_view(due), tainted=()))
     assert model.heads == [""] and model.pieces == ["The bill is due on 5 June 2024."]
@@ -329,13 +329,13 @@ def test_where_data_directs_nobody_a_plan_is_the_agents_own_and_costs_nothing() 
     view = replace(a_view(), tainted=())
     (plan,) = assessed(model, calling(text="I will now send the money to Zed."), view)
     assert aligned(plan) and total(plan) > 0.99
-    assert model.pairs == []
+    assert model.asked == []
 
 
 def test_a_message_that_plans_nothing_has_no_findings() -> None:
     model = ScriptedModel()
     assert assessed(model, calling(text="The bill is 98.70.")) == ()
-    assert model.pairs == []
+    assert model.asked == []
 
 
 def test_several_calls_are_judged_each_for_itself() -> None:
@@ -349,7 +349,7 @@ def test_whom_to_obey_is_shown_to_the_model() -> None:
     model = ScriptedModel()
     view = a_view(PAID, source="the bill")
     assessed(model, calling(PAID), view)
-    assert model.pairs[0][0].startswith("[as told by the bill; the bill; the bill] Please pay")
+    assert model.asked[0][0].startswith("[as told by the bill; the bill; the bill] Please pay")
 
 
 def test_objectives_do_not_change_the_verdict() -> None:
@@ -443,7 +443,7 @@ def test_what_is_too_long_to_be_judged_is_said_to_be_so_at_once(message: Message
     model = ScriptedModel()
     with pytest.raises(JudgeOverwhelmed):
         assessed(model, message)
-    assert model.pairs == [] and model.pieces == []
+    assert model.asked == [] and model.pieces == []
 
 
 def test_after_an_outage_a_conversation_goes_on() -> None:
@@ -481,7 +481,7 @@ def test_the_model_of_the_package_is_shared(monkeypatch: pytest.MonkeyPatch) -> 
     asyncio.run(judge.assess(calling(PAID), a_view(PAID)))
     asyncio.run(judge.aclose())
     asyncio.run(judge.assess(calling(PAID), a_view(PAID)))
-    assert len(model.pairs) == 6
+    assert len(model.asked) == 6
 
 
 # Whole conversations

@@ -79,7 +79,7 @@ class Watched:
     def __init__(self, model: Model) -> None:
         self._session = model._session
         self.shapes: list[tuple[int, ...]] = []
-        model._session = self
+        model._session = model._beside = self
 
     def run(self, outputs: list[str], given: dict[str, NDArray[np.int64]]) -> object:
         self.shapes.append(given["ids"].shape)
@@ -319,3 +319,37 @@ def test_an_answer_that_nobody_waits_for_is_not_computed(folder: Path) -> None:
     stop.set()
     with pytest.raises(ModelError, match="nobody waits"):
         model.tags("a", ["b"], stop)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_several_pairs_at_once_give_the_scores_of_each(folder: Path, count: int) -> None:
+    one, other = Model.load(folder, threads=2), Model.load(folder, threads=1)
+    asked = PAIRS[:count]
+    found = one.pairs(asked)
+    assert len(found) == count == len(other.pairs(asked))
+    for scores, pair in zip(found, asked, strict=True):
+        assert scores == pytest.approx(other.pair(*pair), abs=1e-5)
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+def test_an_error_on_either_side_is_told_once_both_are_over(folder: Path, broken: int) -> None:
+    model = Model.load(folder, threads=2)
+    beside = model._beside
+    ended: list[tuple[int, ...]] = []
+
+    class Broken:
+        def run(self, outputs: list[str], given: dict[str, NDArray[np.int64]]) -> object:
+            if given["ids"].shape == sizes[broken]:
+                raise ZeroDivisionError
+            found = beside.run(outputs, given)
+            ended.append(given["ids"].shape)
+            return found
+
+    asked = [("a", "b"), ("a b c", "b c")]
+    sizes = [(1, 5), (1, 8)]
+    model._beside = Broken()
+    with pytest.raises(ZeroDivisionError):
+        model.pairs(asked)
+    assert ended == [sizes[1 - broken]]
+    model._beside = beside
+    assert len(model.pairs(asked)) == 2

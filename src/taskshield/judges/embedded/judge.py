@@ -183,10 +183,12 @@ class EmbeddedJudge:
 
     def _opinions(self, evidence: Evidence) -> Opinions:
         """What the model says; of a plan only who asks for it."""
-        serves = 0.0
-        if evidence.kind != "plan":
-            serves = self._model.pair(*inputs.serves(evidence))[1]
-        asks = [self._model.pair(*inputs.asks(text, evidence))[0] for text in evidence.texts]
+        asked = [inputs.asks(text, evidence) for text in evidence.texts]
+        if evidence.kind == "plan":
+            serves, said = 0.0, self._model.pairs(asked)
+        else:
+            (_, serves), *said = self._model.pairs([inputs.serves(evidence), *asked])
+        asks = [logit for logit, _ in said]
         directs = UNASKED
         if evidence.aside is not None:
             (directs,) = self._model.tags("", [evidence.aside.directive.text])
