@@ -2,7 +2,6 @@ import base64
 import codecs
 import hashlib
 import json
-import statistics
 import time
 import uuid
 from random import Random
@@ -216,7 +215,7 @@ def test_time_grows_with_the_length_of_the_text_only(unit: str) -> None:
             began = time.process_time()
             list(disguises.edits(text))
             took.append(time.process_time() - began)
-        return statistics.median(took)
+        return min(took)
 
     # eight times the text: about 8 when linear, 64 when quadratic
-    assert seconds(160_000) <= 24 * max(seconds(20_000), 0.002)
+    assert seconds(160_000) <= 24 * max(seconds(20_000), 0.005)
