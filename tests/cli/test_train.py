@@ -37,6 +37,7 @@ def test_a_course_leaves_a_model_its_card_and_what_it_can_go_on_from(out: Path) 
     assert sorted(path.name for path in out.iterdir()) == [
         "figures.json",
         "fold-0.npz",
+        "fold-0.safetensors",
         "golden.json",
         "model-card.md",
         "network.safetensors",
@@ -79,7 +80,7 @@ def test_a_course_goes_on_where_it_stopped(given: list[str], out: Path, capsys: 
     (out / "network.safetensors").unlink()
     assert main(given) == 0
     told = capsys.readouterr().err
-    assert "teaching with everything" in told and "without its domains" not in told
+    assert "network: teaching" in told and "fold-0: teaching" not in told
     assert (out / "network.safetensors").is_file()
 
 
