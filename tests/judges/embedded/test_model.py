@@ -353,3 +353,13 @@ def test_an_error_on_either_side_is_told_once_both_are_over(folder: Path, broken
     assert ended == [sizes[1 - broken]]
     model._beside = beside
     assert len(model.pairs(asked)) == 2
+
+
+def test_where_others_are_at_work_nobody_waits_for_the_side(folder: Path) -> None:
+    model = Model.load(folder, threads=2)
+    with model._side_taken:
+        asked = model.pairs(PAIRS[:3])
+        assert model._side is not None and not model._side._threads
+    again = Model.load(folder, threads=2).pairs(PAIRS[:3])
+    for one, other in zip(asked, again, strict=True):
+        assert one == pytest.approx(other, abs=1e-5)

@@ -56,6 +56,7 @@ class Model:
         self._session = session
         self._beside = beside
         self._side = None if beside is None else ThreadPoolExecutor(1, "taskshield-model")
+        self._side_taken = Lock()
         self._tokenizer = tokenizer
         self._process = os.getpid()
         self._known = _Recent(_REMEMBERED)
@@ -134,14 +135,18 @@ class Model:
             )
         if self._side is None or len(sequences) == 1:
             return self._in_turn(self._session, output, sequences, stop)
-        ours, theirs = sequences[0::2], sequences[1::2]
-        aside = self._side.submit(self._in_turn, self._beside, output, theirs, stop)
+        if not self._side_taken.acquire(blocking=False):  # many checks at once: no core is idle
+            return self._in_turn(self._beside, output, sequences, stop)
         try:
-            here = self._in_turn(self._beside, output, ours, stop)
+            aside = self._side.submit(self._in_turn, self._beside, output, sequences[1::2], stop)
+            try:
+                here = self._in_turn(self._beside, output, sequences[0::2], stop)
+            finally:
+                wait([aside])
         finally:
-            wait([aside])
-        there = aside.result()
-        return [row for pair in zip_longest(here, there) for row in pair if row is not None]
+            self._side_taken.release()
+        rows = zip_longest(here, aside.result())
+        return [row for pair in rows for row in pair if row is not None]
 
     def _in_turn(
         self, session: Any, output: _Output, sequences: Sequence[Encoded], stop: Event | None
