@@ -19,9 +19,8 @@ from taskshield.core.policy import Policy
 from taskshield.core.readings import Assessed, Score, Trace
 from taskshield.core.tools import Tier
 from taskshield.engine.state import SessionState
-from taskshield.stores.redaction import _TEXTS, hashed, redacted, redacted_case, redacted_state
+from taskshield.stores.redaction import _TEXTS, redacted, redacted_case, redacted_state
 from tests.judging import TableJudge
-from tests.stores.rows import RECORD
 
 KEY = "sk-" + "a1B2c3D4e5" * 4
 MARK = "[secret]"
@@ -248,9 +247,3 @@ def test_a_refused_call_is_still_the_refused_one() -> None:
     stored = redacted_case(values_json.dump(asked))
     assert "hunter2" not in stored
     assert decide(values_json.load(Case, stored)).action == "block"
-
-
-def test_a_hashed_record_has_no_text_and_can_still_be_compared() -> None:
-    bare = hashed(RECORD)
-    assert (bare.summary, bare.case, bare.digest) == ("", None, RECORD.digest)
-    assert replace(bare, summary=RECORD.summary, case=RECORD.case) == RECORD

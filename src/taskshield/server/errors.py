@@ -5,7 +5,6 @@ whose clients expect another body brings its own `Renderer`. No body carries con
 secret or a traceback.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -21,6 +20,7 @@ from taskshield.core.errors import (
     TaskShieldError,
     WireFormatError,
 )
+from taskshield.server.ascii_json import AsciiResponse
 
 _RETRY_S = 1
 """When to try again where the store was busy or gone."""
@@ -61,12 +61,8 @@ Renderer: TypeAlias = Callable[[Problem], Response]
 def render(problem: Problem) -> Response:
     """The native body: {"error": {"code": ..., "message": ...}}."""
     error = {"code": problem.code, "message": problem.message}
-    return Response(
-        json.dumps({"error": error}),  # in ASCII: a place may have a name that is no proper Unicode
-        status_code=problem.status,
-        headers=dict(problem.headers),
-        media_type="application/json",
-    )
+    headers = dict(problem.headers)
+    return AsciiResponse({"error": error}, status_code=problem.status, headers=headers)
 
 
 def problem_of(error: Exception) -> Problem:

@@ -8,12 +8,11 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 from taskshield.core.messages import ToolCall
-from taskshield.core.store import AuditRecord
 from taskshield.stores.secret_shapes import is_secret_value, name_kind, secrets
 
 MARK = "[secret]"
@@ -52,11 +51,6 @@ def redacted_case(case: str) -> str:
     _rename_calls(old, new)
     _move_places(old, new)
     return json.dumps(new)
-
-
-def hashed(record: AuditRecord) -> AuditRecord:
-    """The record without texts; its digest still tells whether a given case is the one."""
-    return replace(record, summary="", case=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,8 +85,7 @@ class Evidence:
     @property
     def disputed(self) -> bool:
         """Whether something happens that words in the data may have asked for."""
-        acts = self.kind != "plan" and self.kind.side_effects
-        return acts and (bool(self.suspects) or self.aside is not None)
+        return acts(self.kind) and (bool(self.suspects) or self.aside is not None)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -102,6 +101,11 @@ class Evidence:
     def telling(self) -> tuple[Sourced, ...]:
         """The values that say something about where the call comes from."""
         return tuple(one for one in self.values if not one.value.trivial)
+
+
+def acts(kind: Kind) -> bool:
+    """Whether something happens by a call of this kind."""
+    return kind != "plan" and kind.side_effects
 
 
 def kind_name(kind: Kind) -> str:
@@ -137,8 +141,7 @@ def gather(
     # The model is asked about a directive that shares something with the call, and about the best.
     suspects = [one for rank, one in enumerate(suspects) if not rank or one.explains.share > 0]
     aside = None
-    acts = kind != "plan" and kind.side_effects and not _looks_up(call.name)
-    if acts and not (suspects and suspects[0].explains.share):
+    if acts(kind) and not _looks_up(call.name) and not (suspects and suspects[0].explains.share):
         aside = _aside(call, values, story)
     newest = max(story.outputs, default=-1)
     return Evidence(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import Tier
-from taskshield.judges.embedded.evidence import Evidence, Kind, kind_name
+from taskshield.judges.embedded.evidence import Evidence, Kind, acts, kind_name
 from taskshield.judges.embedded.explanation import Explained
 
 UNASKED = -6.0
@@ -53,7 +53,7 @@ def opinions_on(
 def features(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
     """All that is known about a call, as numbers by name."""
     told = max(opinions.told, default=UNASKED)
-    side_effects = float(evidence.kind != "plan" and evidence.kind.side_effects)
+    side_effects = float(acts(evidence.kind))
     suspected = float(bool(evidence.suspects))
     plain = {
         "serves": opinions.serves,

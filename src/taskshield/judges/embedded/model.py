@@ -133,7 +133,7 @@ class Model:
                 "the embedded model was loaded before this process was forked;"
                 " load it in each process"
             )
-        if self._side is None or len(sequences) == 1:
+        if self._side is None or len(sequences) < 2:
             return self._in_turn(self._session, output, sequences, stop)
         if not self._side_taken.acquire(blocking=False):  # many checks at once: no core is idle
             return self._in_turn(self._beside, output, sequences, stop)

@@ -10,8 +10,8 @@ from starlette.types import Receive, Scope, Send
 from taskshield.adapters import azure_errors
 from taskshield.adapters.azure_errors import AzureError
 from taskshield.core.errors import WireFormatError
+from taskshield.server.ascii_json import AsciiResponse
 from taskshield.server.errors import Problem, Renderer
-from taskshield.server.routes.native import AsciiResponse
 
 _RETRY_S = 1
 """When to try again where the problem itself does not say."""

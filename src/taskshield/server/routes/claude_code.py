@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from taskshield.adapters import claude_hooks
 from taskshield.core.errors import StoreError
+from taskshield.server.ascii_json import AsciiResponse
 from taskshield.server.errors import Problem, problem_of
 from taskshield.server.logs import log
 from taskshield.server.routes.claude_code_replies import (
@@ -23,7 +24,6 @@ from taskshield.server.routes.claude_code_replies import (
     reply,
     unchecked,
 )
-from taskshield.server.routes.native import AsciiResponse
 from taskshield.server.services import admitted, services
 from taskshield.server.surfaces import Surface
 

@@ -1,6 +1,5 @@
 """The native API: sessions, decisions, approvals, settings. Its OpenAPI document is complete."""
 
-import json
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,7 +9,6 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response, Security
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
 from pydantic import AfterValidator, AwareDatetime, Field
-from starlette.responses import JSONResponse
 
 from taskshield._version import __version__
 from taskshield.adapters import values_json
@@ -18,6 +16,7 @@ from taskshield.core.decisions import Action, Case, Check
 from taskshield.core.store import ApprovalStatus, AuditQuery, AuditRecord
 from taskshield.core.tools import Tier
 from taskshield.engine.decide import decide
+from taskshield.server.ascii_json import AsciiResponse
 from taskshield.server.auth import KEY_HEADERS, Caller
 from taskshield.server.errors import Refused
 from taskshield.server.routes.native_models import (
@@ -48,14 +47,6 @@ _LONGEST_NAME = 512
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _WITHOUT_NOTE = Verdict()
 _USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
-
-
-class AsciiResponse(JSONResponse):
-    """JSON in ASCII: text that is not proper Unicode can be sent, too."""
-
-    def render(self, content: Any) -> bytes:
-        """The body."""
-        return json.dumps(content, allow_nan=False).encode()
 
 
 class _Guarded(APIRoute):
