@@ -89,12 +89,11 @@ def test_a_call_is_taught_to_both_heads() -> None:
     assert [(lesson.sequence, lesson.answers[0].right) for lesson in others] == expected
 
 
-def test_some_aligned_look_ups_are_left_out_and_no_other_call() -> None:
+def test_whether_it_serves_is_taught_of_calls_by_which_something_happens() -> None:
     read, stolen, paid = judged(talk(), {}, Random(0), plans=False)
-    for one, least, most in ((read, 0.58, 0.72), (stolen, 1, 1), (paid, 1, 1)):
-        lessons = on_calls([one] * 400, TOKENIZER, Random(1))
-        served = sum(lesson.answers[0].head == SERVES for lesson in lessons)
-        assert least <= served / 400 <= most
+    for one, times in ((read, 0), (stolen, 1), (paid, 1)):
+        lessons = on_calls([one], TOKENIZER, Random(1))
+        assert sum(lesson.answers[0].head == SERVES for lesson in lessons) == times
 
 
 def test_aligned_calls_weigh_less_than_others() -> None:
@@ -113,7 +112,7 @@ def test_a_pair_is_one_question(head: int) -> None:
 
 def test_words_aside_are_taught_by_themselves() -> None:
     one = list(judged(talk(), {}, Random(0), plans=False))[1]
-    assert one.evidence.aside is not None and one.evidence.aside.directive.text == WISH
+    assert [aside.directive.text for aside in one.evidence.asides] == [WISH]
     tagged = [
         lesson for lesson in on_calls([one], TOKENIZER, Random(3)) if lesson.answers[0].head is None
     ]

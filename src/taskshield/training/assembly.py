@@ -27,7 +27,7 @@ from taskshield.training.weighing import Floats, Weighing
 
 ABLATIONS: Mapping[str, tuple[str, ...]] = {
     "the model's opinion on the call": ("serves",),
-    "the model's opinion on who asks for it": ("told", "asked"),
+    "the model's opinion on who asks for it": ("told",),
     "where values come from": (
         "values from",
         "a value",
@@ -45,10 +45,10 @@ ABLATIONS: Mapping[str, tuple[str, ...]] = {
     "risk tier": tuple(tier.value for tier in Tier),
     "order of events": ("fresh", "known"),
     "delegation": ("delegated",),
-    "words aside": ("words aside", "asked beside"),
+    "words aside": ("words aside",),
 }
 """Groups of features by how their names begin."""
-_MODEL = ("serves", "told", "asked", "words aside ask", "words aside direct")
+_MODEL = ("serves", "told", "words aside ask", "words aside direct")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -111,9 +111,10 @@ def _aside(figures: Mapping[str, Any]) -> str:
         "## Words aside",
         "",
         "Attackers find words that go unnoticed. Where no directive explains a call with side"
-        " effects, the sentence in the data that explains most of it is looked at as well: does it"
-        " ask for the call, more than the user does, and does it read like a directive? At the"
-        " thresholds, as judged in use and as if nothing had been noticed in any output; per cent.",
+        " effects well, the two sentences in the data that share most words with it, rare words"
+        " before common ones, are looked at as well: does one of them ask for the call, and does it"
+        " read like a directive? At the thresholds, as judged in use and as if nothing had been"
+        " noticed in any output; per cent.",
         "",
         "| calls with side effects | false blocks | attacks caught |",
         "| --- | --- | --- |",

@@ -177,21 +177,23 @@ def asked(one: Judged, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
             yield inputs.asks(told, evidence), 1.0
         elif not (hostile and rank == 0):  # an attack's best match may be the attack itself
             yield inputs.asks(told, evidence), 0.0
-    if evidence.aside is not None:
-        told = evidence.aside.directive.text
+    for aside in evidence.asides:
+        told = aside.directive.text
         if hostile and _overlaps(told, one.goal):
             yield inputs.asks(told, evidence), 1.0
-        elif evidence.aside.explains.share <= _UNTOLD:
+        elif aside.explains.share <= _UNTOLD:
             yield inputs.asks(told, evidence), 0.0
 
 
-def aside(one: Judged) -> tuple[str, bool] | None:
-    """Words aside by themselves, and whether an attacker planted them; None where it is unclear."""
-    if one.evidence.aside is None or one.label.kind == "drift":
-        return None
-    words = one.evidence.aside.directive.text
-    planted = one.label.kind == "attack" and _overlaps(words, one.goal)
-    return (words, planted) if planted or one.label.aligned else None
+def asides(one: Judged) -> Iterator[tuple[str, bool]]:
+    """Words aside by themselves, and whether an attacker planted them, where that is clear."""
+    if one.label.kind == "drift":
+        return
+    for aside in one.evidence.asides:
+        words = aside.directive.text
+        planted = one.label.kind == "attack" and _overlaps(words, one.goal)
+        if planted or one.label.aligned:
+            yield words, planted
 
 
 def swapped(text: str, evidence: Evidence, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:

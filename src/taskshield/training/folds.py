@@ -5,7 +5,7 @@ is gathered with what was found, and the model is asked about every call.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -17,8 +17,8 @@ from tokenizers import Tokenizer
 from taskshield.core.levels import Level
 from taskshield.judges.embedded import inputs
 from taskshield.judges.embedded.encoding import SILENT, output_ids, pair_ids
-from taskshield.judges.embedded.evidence import kind_name
-from taskshield.judges.embedded.features import UNASKED, Opinions, features, opinions_on
+from taskshield.judges.embedded.evidence import acts, kind_name
+from taskshield.judges.embedded.features import Opinions, features, opinions_on
 from taskshield.judges.embedded.planted import grown
 from taskshield.judges.embedded.segments import Segment
 from taskshield.judges.embedded.tasks import read_tasks
@@ -183,35 +183,41 @@ def strongest(logits: NDArray[np.float64], outputs: NDArray[np.int64]) -> NDArra
 
 
 def _opinions(network: Network, calls: Sequence[Judged], tokenizer: Tokenizer) -> list[Opinions]:
+    acting = [call for call in calls if acts(call.evidence.kind)]
     asked = [
         (number, inputs.asks(text, call.evidence))
         for number, call in enumerate(calls)
         for text in call.evidence.texts
     ]
-    pairs = [inputs.serves(call.evidence) for call in calls] + [pair for _, pair in asked]
+    pairs = [inputs.serves(call.evidence) for call in acting] + [pair for _, pair in asked]
     _, said = ask(network, [pair_ids(tokenizer, *pair) for pair in pairs])
+    serving = (float(row[SERVES]) for row in said)
     told: list[list[float]] = [[] for _ in calls]
-    for (number, _), row in zip(asked, said[len(calls) :], strict=True):
+    for (number, _), row in zip(asked, said[len(acting) :], strict=True):
         told[number].append(float(row[ASKS]))
-    directs = _directs(network, calls, tokenizer)
-    return [
-        opinions_on(call.evidence, float(row[SERVES]), asks, alone)
-        for call, row, asks, alone in zip(calls, said[: len(calls)], told, directs, strict=True)
+    opinions = [
+        opinions_on(call.evidence, next(serving) if acts(call.evidence.kind) else 0.0, asks)
+        for call, asks in zip(calls, told, strict=True)
     ]
+    return _with_directs(network, calls, opinions, tokenizer)
 
 
-def _directs(network: Network, calls: Sequence[Judged], tokenizer: Tokenizer) -> list[float]:
-    """How much the words aside of each call try to direct the agent, by themselves."""
+def _with_directs(
+    network: Network, calls: Sequence[Judged], opinions: list[Opinions], tokenizer: Tokenizer
+) -> list[Opinions]:
+    """Opinions, and how much the loudest words aside, by themselves, try to direct the agent."""
     words = [
         (number, encoded)
-        for number, call in enumerate(calls)
-        if call.evidence.aside is not None
-        for encoded in output_ids(tokenizer, "", [call.evidence.aside.directive.text])
+        for number, (call, said) in enumerate(zip(calls, opinions, strict=True))
+        if said.loudest is not None
+        for encoded in output_ids(
+            tokenizer, "", [call.evidence.asides[said.loudest].directive.text]
+        )
     ]
     tags, _ = ask(network, [encoded for _, encoded in words])
-    found = [UNASKED] * len(calls)
+    found = list(opinions)
     for (number, _), (logit,) in zip(words, tags, strict=True):
-        found[number] = logit
+        found[number] = replace(found[number], directs=logit)
     return found
 
 

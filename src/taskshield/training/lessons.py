@@ -8,7 +8,8 @@ from tokenizers import Tokenizer
 
 from taskshield.judges.embedded import inputs
 from taskshield.judges.embedded.encoding import Encoded, output_ids, pair_ids
-from taskshield.training.examples import Heard, Judged, Label, aside, asked
+from taskshield.judges.embedded.evidence import acts
+from taskshield.training.examples import Heard, Judged, Label, asides, asked
 
 ASKS, SERVES = 0, 1
 """The two heads for pairs."""
@@ -16,8 +17,6 @@ ASKS, SERVES = 0, 1
 _TAG_WEIGHTS: dict[Label, float] = {"attack": 0.75, "benign": 0.5, "obey": 0.5, "plain": 0.1}
 _PLAIN_KEPT = 0.4
 """Share of the sequences without any imperative that are taught."""
-_READS_KEPT = 0.65
-"""Share of the aligned look-ups that are taught; there are many, and they are alike."""
 _MISALIGNED = 1.5
 _SHORTEST = 20
 """Shorter pieces of an injection ("Thanks!") are not taught as directives, nor as anything else."""
@@ -69,14 +68,12 @@ def on_calls(calls: Iterable[Judged], tokenizer: Tokenizer, rng: Random) -> Iter
     for one in calls:
         for pair, right in asked(one, rng):
             yield on_pair(pair, ASKS, right, tokenizer)
-        if (words := aside(one)) is not None:
-            yield from _on_words(*words, tokenizer)
-        kind, aligned = one.evidence.kind, one.label.aligned
-        look_up = aligned and kind != "plan" and not kind.side_effects
-        if look_up and rng.random() > _READS_KEPT:
-            continue
-        weight = 1.0 if aligned else _MISALIGNED
-        yield on_pair(inputs.serves(one.evidence), SERVES, float(aligned), tokenizer, weight)
+        for words, planted in asides(one):
+            yield from _on_words(words, planted, tokenizer)
+        if acts(one.evidence.kind):
+            aligned = one.label.aligned
+            weight = 1.0 if aligned else _MISALIGNED
+            yield on_pair(inputs.serves(one.evidence), SERVES, float(aligned), tokenizer, weight)
 
 
 def on_pair(

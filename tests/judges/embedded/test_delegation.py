@@ -1,10 +1,9 @@
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield.judges.embedded.delegation import delegated_source
+from tests.linear import is_linear
 
 DELEGATING = [
     ("Do what David's e-mail says.", "David's e-mail"),
@@ -93,7 +92,5 @@ def test_any_text_can_be_asked_about(order: str, before: str) -> None:
 @pytest.mark.parametrize(
     "unit", ["what the ", "follow the ", "as ", "the a ", "ce que la ", "was er "]
 )
-def test_a_megabyte_is_looked_at_in_bounded_time(unit: str) -> None:
-    began = time.perf_counter()
-    delegated_source(unit * (1_000_000 // len(unit)))
-    assert time.perf_counter() - began < 5
+def test_a_megabyte_is_read_in_linear_time(unit: str) -> None:
+    assert is_linear(delegated_source, unit)

@@ -245,7 +245,8 @@ def test_findings_stand_in_the_order_of_the_text() -> None:
 def test_the_scores_of_a_call_add_up_to_the_decision(tier: Tier, logit: float) -> None:
     model = ScriptedModel(serves=lambda request, described: logit)
     (found,) = assessed(model, calling(PAID), a_view(PAID, tier=tier))
-    assert total(found) == pytest.approx(sigmoid(logit))
+    said = logit if tier.side_effects else 0.0  # of look-ups it is not asked
+    assert total(found) == pytest.approx(sigmoid(said))
     assert found.epsilon == THRESHOLDS[tier.value]
     assert (found.text, found.call_id, found.span) == (PAID.described(), PAID.id, None)
 
@@ -267,17 +268,26 @@ def test_all_evidence_is_weighed() -> None:
 def test_the_model_is_asked_about_the_call_and_about_its_suspects() -> None:
     model = ScriptedModel()
     assessed(model, calling(STOLEN))
-    (request, described), (instruction, again), (user, same) = model.asked
-    assert request == user == USER and "[directive]" in described
+    (request, described), (instruction, again) = model.asked
+    assert request == USER and "[directive]" in described
     assert instruction == PLANTED.text and again.startswith("send money (Sends money to an acc")
-    assert same == again
+
+
+def test_of_a_look_up_only_who_asks_for_it_is_asked() -> None:
+    model = ScriptedModel()
+    assessed(model, calling(STOLEN), a_view(STOLEN, tier=Tier.READ))
+    ((instruction, _),) = model.asked
+    assert instruction == PLANTED.text
+    assessed(model, calling(PAID), replace(a_view(PAID, tier=Tier.READ), tainted=()))
+    assert len(model.asked) == 1
 
 
 def test_the_model_is_asked_about_words_aside_by_themselves() -> None:
-    model = ScriptedModel()
-    assessed(model, calling(PAID), replace(a_view(PAID), tainted=()))
-    assert model.pieces == [] and len(model.asked) == 1
     due = call("send_mail", text="5 June 2024")
+    unasked = ScriptedModel(asks=lambda instruction, described: -3.0)
+    assessed(unasked, calling(due), replace(a_view(due), tainted=()))
+    assert unasked.pieces == []
+    model = ScriptedModel(asks=lambda instruction, described: float("bill" in instruction))
     assessed(model, calling(due), replace(a_view(due), tainted=()))
     assert model.heads == [""] and model.pieces == ["The bill is due on 5 June 2024."]
 
@@ -481,7 +491,7 @@ def test_the_model_of_the_package_is_shared(monkeypatch: pytest.MonkeyPatch) -> 
     asyncio.run(judge.assess(calling(PAID), a_view(PAID)))
     asyncio.run(judge.aclose())
     asyncio.run(judge.assess(calling(PAID), a_view(PAID)))
-    assert len(model.asked) == 6
+    assert len(model.asked) == 4
 
 
 # Whole conversations

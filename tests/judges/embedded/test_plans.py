@@ -1,10 +1,9 @@
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield.judges.embedded.plans import MOST_PLANS, planned
+from tests.linear import is_linear
 
 PLANS = [
     "I'll now transfer 20 euros to Bob.",
@@ -76,7 +75,5 @@ def test_plans_lie_in_the_text_in_order(text: str) -> None:
 
 
 @pytest.mark.parametrize("unit", ["I ", "I will ", "and, ", "please ", ": ", "a"])
-def test_a_megabyte_is_read_in_bounded_time(unit: str) -> None:
-    began = time.perf_counter()
-    planned(unit * (1_000_000 // len(unit)))
-    assert time.perf_counter() - began < 20
+def test_a_megabyte_is_read_in_linear_time(unit: str) -> None:
+    assert is_linear(planned, unit)

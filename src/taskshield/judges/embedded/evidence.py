@@ -12,6 +12,7 @@ from taskshield.judges.embedded.planted import Directive
 from taskshield.judges.embedded.provenance import Provenance, provenance
 from taskshield.judges.embedded.story import Story, spoken
 from taskshield.judges.embedded.stream import Place
+from taskshield.judges.embedded.tokens import token_words
 from taskshield.judges.embedded.values import ArgumentValue, argument_values, kinds_in
 
 Kind: TypeAlias = Tier | Literal["plan"]
@@ -19,8 +20,16 @@ Kind: TypeAlias = Tier | Literal["plan"]
 
 _SUSPECTS = 2
 """Directives that a call is compared with by the model: those that explain most of it."""
+_ASIDES = 2
+"""Other words in the data that a call is compared with: those that share most with it."""
 _SENTENCE = 4
 """Words that it takes to ask for something."""
+_EXPLAINED = 0.5
+"""Which part of a call a directive must explain for other words not to matter."""
+_SHARED = 0.15
+"""Which part of a call's words others must share to have to do with it."""
+_LOOKED_FOR = 200
+"""Words of a call that are looked for in the data."""
 _LOOK_UPS = frozenset(
     "get fetch read browse visit view load search find list lookup look crawl scrape".split()
 )
@@ -63,9 +72,9 @@ class Evidence:
     """How much of the call the user's words explain."""
     suspects: tuple[Suspect, ...]
     """Directives in the data, the one that explains most first; only the best few."""
-    aside: Suspect | None
-    """For a call with side effects that no directive explains: the words in the data that explain
-    most of it, though nothing else speaks against them. Not for look-ups, which follow links in
+    asides: tuple[Suspect, ...]
+    """For a call with side effects that no directive explains well: words in the data that share
+    most with it, though nothing else speaks against them. Not for look-ups, which follow links in
     data all the time."""
     directives: int
     """How many directives there are in all."""
@@ -83,19 +92,9 @@ class Evidence:
     """The words around the first value that comes from data."""
 
     @property
-    def disputed(self) -> bool:
-        """Whether something happens that words in the data may have asked for."""
-        return acts(self.kind) and (bool(self.suspects) or self.aside is not None)
-
-    @property
     def texts(self) -> tuple[str, ...]:
-        """The words that may ask for the call: the suspects', the words aside, and the user's.
-
-        The user's only where it is disputed who asks for it.
-        """
-        suspects = tuple(one.directive.text for one in self.suspects)
-        aside = () if self.aside is None else (self.aside.directive.text,)
-        return (*suspects, *aside, *((self.request,) if self.disputed else ()))
+        """The words in the data that may ask for the call: the suspects', then the words aside."""
+        return tuple(one.directive.text for one in (*self.suspects, *self.asides))
 
     @property
     def telling(self) -> tuple[Sourced, ...]:
@@ -140,9 +139,10 @@ def gather(
     )
     # The model is asked about a directive that shares something with the call, and about the best.
     suspects = [one for rank, one in enumerate(suspects) if not rank or one.explains.share > 0]
-    aside = None
-    if acts(kind) and not _looks_up(call.name) and not (suspects and suspects[0].explains.share):
-        aside = _aside(call, values, story)
+    asides: tuple[Suspect, ...] = ()
+    explained = bool(suspects) and suspects[0].explains.share >= _EXPLAINED
+    if acts(kind) and not explained and not _looks_up(call.name):
+        asides = _asides(call, values, story, planted)
     newest = max(story.outputs, default=-1)
     return Evidence(
         call=call,
@@ -152,7 +152,7 @@ def gather(
         request=request,
         asked=explained_share(call, request),
         suspects=tuple(suspects[:_SUSPECTS]),
-        aside=aside,
+        asides=asides,
         directives=len(directives),
         fresh=any(one.message == newest for one in directives),
         newest=newest,
@@ -183,23 +183,23 @@ def _looks_up(name: str) -> bool:
     return bool(words & _LOOK_UPS) or ("open" in words and bool(words & _PAGES))
 
 
-def _aside(call: ToolCall, values: Sequence[Sourced], story: Story) -> Suspect | None:
-    places = dict.fromkeys(
-        place
-        for one in values
-        if not one.value.trivial and one.found.kind == "data"
-        for place in one.found.places
-    )
-    words = {place: story.words_at(place) for place in places}
-    found = [
-        Suspect(
-            directive=Directive(message=place.message, text=text),
-            explains=explained_share(call, text),
-        )
-        for place, text in words.items()
-        if len(text.split()) >= _SENTENCE
+def _asides(
+    call: ToolCall, values: Sequence[Sourced], story: Story, planted: frozenset[Place]
+) -> tuple[Suspect, ...]:
+    """The sentences in the data that share most with a call, those of directives left out."""
+    words = [word for word in name_words(call.name) if len(word) > 2]
+    words += [
+        word for one in values if not one.value.trivial for word in token_words(one.value.text)
     ]
-    return max(found, key=lambda one: one.explains.share, default=None)
+    found: list[Suspect] = []
+    for place, share in story.sources.sharing(dict.fromkeys(words[:_LOOKED_FOR])):
+        text = "" if place in planted else story.words_at(place)
+        if share >= _SHARED and len(token_words(text)) >= _SENTENCE:
+            directive = Directive(message=place.message, text=text)
+            found.append(Suspect(directive=directive, explains=explained_share(call, text)))
+        if len(found) == _ASIDES:
+            break
+    return tuple(found)
 
 
 def _snippet(values: Sequence[Sourced], story: Story) -> str:

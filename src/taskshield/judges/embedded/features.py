@@ -24,30 +24,26 @@ _ORIGINS = ("user", "data", "directive", "assistant", "new")
 class Opinions:
     """What the model says about a call, in log-odds."""
 
-    serves: float
-    """That it serves the user, given all evidence."""
+    serves: float = 0.0
+    """That it serves the user, given all evidence; not asked of look-ups and plans."""
     told: tuple[float, ...] = ()
     """That each suspect asks for it."""
-    aside: float = UNASKED
-    """That the words aside ask for it."""
+    asides: tuple[float, ...] = ()
+    """That each of the words aside asks for it."""
     directs: float = UNASKED
-    """That the words aside, by themselves, try to direct the agent."""
-    asked: float = 0.0
-    """That the user asks for it; where nobody else may have, it does not matter."""
+    """That the loudest words aside, by themselves, try to direct the agent."""
+
+    @property
+    def loudest(self) -> int | None:
+        """Which of the words aside ask most for the call; None where none asks for it at all."""
+        most = max(self.asides, default=UNASKED)
+        return self.asides.index(most) if most > _HARDLY else None
 
 
-def opinions_on(
-    evidence: Evidence, serves: float, asks: Sequence[float], directs: float
-) -> Opinions:
+def opinions_on(evidence: Evidence, serves: float, asks: Sequence[float]) -> Opinions:
     """Opinions from what the model says of the evidence's texts, one after the other."""
     suspects = len(evidence.suspects)
-    return Opinions(
-        serves=serves,
-        told=tuple(asks[:suspects]),
-        aside=UNASKED if evidence.aside is None else asks[suspects],
-        directs=UNASKED if evidence.aside is None else directs,
-        asked=asks[-1] if evidence.disputed else 0.0,
-    )
+    return Opinions(serves=serves, told=tuple(asks[:suspects]), asides=tuple(asks[suspects:]))
 
 
 def features(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
@@ -57,14 +53,11 @@ def features(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
     suspected = float(bool(evidence.suspects))
     plain = {
         "serves": opinions.serves,
-        "serves where something happens": opinions.serves * side_effects,
         "serves where data directs": opinions.serves * suspected,
         "told": told,
         "told where something happens": told * side_effects,
         "told more than it serves": max(0.0, told - opinions.serves) * suspected,
         "told where delegated": told * float(bool(evidence.delegated)),
-        "told more than asked": max(0.0, told - opinions.asked) * suspected * side_effects,
-        "asked where data directs": opinions.asked * suspected,
         "data directs": suspected,
         "directives": min(evidence.directives, 6) / 6,
         "fresh": float(evidence.fresh),
@@ -85,12 +78,12 @@ def features(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
 
 def aside_list() -> tuple[str, ...]:
     """The names of the features about words aside; they are the last ones."""
-    return tuple(_aside(_NOTHING, Opinions(serves=0.0)))
+    return tuple(_aside(_NOTHING, Opinions()))
 
 
 def feature_list() -> tuple[str, ...]:
     """The names of all features, in their order."""
-    return tuple(features(_NOTHING, Opinions(serves=0.0)))
+    return tuple(features(_NOTHING, Opinions()))
 
 
 def _kinds(evidence: Evidence) -> dict[str, float]:
@@ -140,26 +133,23 @@ def _explanations(evidence: Evidence) -> dict[str, float]:
 
 def _aside(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
     """Whether words in the data that nothing else speaks against ask for the call."""
-    aside = evidence.aside
-    there = float(aside is not None)
-    asks = max(0.0, opinions.aside - _HARDLY) * there
-    directs = max(0.0, opinions.directs - _HARDLY) * there
-    more = max(0.0, opinions.aside - opinions.asked) * there
+    loudest = opinions.loudest
+    aside = None if loudest is None else evidence.asides[loudest]
+    asks = 0.0 if loudest is None else opinions.asides[loudest] - _HARDLY
+    directs = max(0.0, opinions.directs - _HARDLY)
     delegated = float(bool(evidence.delegated))
     fresh = float(aside is not None and aside.directive.message == evidence.newest)
     values = 0.0 if aside is None else aside.explains.value_share
     return {
-        "words aside": there,
+        "words aside": float(bool(evidence.asides)),
         "words aside ask": asks,
         "words aside ask where delegated": asks * delegated,
         "words aside ask and explain": asks * values,
         "words aside ask and explain where delegated": asks * values * delegated,
         "words aside ask and are fresh": asks * fresh,
-        "words aside ask more than the user": more,
         "words aside direct": directs,
         "words aside direct and ask": directs * asks,
         "words aside direct where delegated": directs * delegated,
-        "asked beside words aside": opinions.asked * there,
     }
 
 
@@ -172,7 +162,7 @@ _NOTHING = Evidence(
     request="",
     asked=_NONE,
     suspects=(),
-    aside=None,
+    asides=(),
     directives=0,
     fresh=False,
     newest=-1,

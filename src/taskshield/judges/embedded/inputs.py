@@ -39,8 +39,8 @@ def serves(evidence: Evidence) -> Pair:
         f"data: {clipped(evidence.snippet, _SNIPPET) or 'none'}",
         f"told by data: {_excerpt(told, evidence.call, _SUSPECT) or 'nothing'}",
     ]
-    if evidence.aside is not None:
-        aside = _excerpt(evidence.aside.directive.text, evidence.call, _SUSPECT)
+    if evidence.asides:
+        aside = _excerpt(evidence.asides[0].directive.text, evidence.call, _SUSPECT)
         known.append(f"aside in data: {aside}")
     return asked, " | ".join(known)
 

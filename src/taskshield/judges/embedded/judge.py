@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from threading import Event
 
 from taskshield.core.errors import ConfigError, JudgeOverwhelmed, JudgeUnavailable
@@ -13,7 +14,7 @@ from taskshield.core.options import JudgeOptions
 from taskshield.core.readings import Assessed, Reading, Score, TasksReading, Trace
 from taskshield.judges.embedded import inputs, reasons
 from taskshield.judges.embedded.decision import Decision, read_decision, sigmoid
-from taskshield.judges.embedded.evidence import Evidence, Kind, gather, plan_call
+from taskshield.judges.embedded.evidence import Evidence, Kind, acts, gather, plan_call
 from taskshield.judges.embedded.explanation import explained_share
 from taskshield.judges.embedded.features import (
     UNASKED,
@@ -164,7 +165,10 @@ class EmbeddedJudge:
             if logit > _ASKED
         ]
         reason = reasons.for_call(
-            evidence, aligned=aligned, told=bool(asking), aside=opinions.aside > _ASKED
+            evidence,
+            aligned=aligned,
+            told=bool(asking),
+            aside=max(opinions.asides, default=UNASKED) > _ASKED,
         )
         return Assessed(
             text=text,
@@ -182,17 +186,19 @@ class EmbeddedJudge:
         )
 
     def _opinions(self, evidence: Evidence) -> Opinions:
-        """What the model says; of a plan only who asks for it."""
+        """What the model says; where nothing happens, only who asks for it."""
         asked = [inputs.asks(text, evidence) for text in evidence.texts]
-        if evidence.kind == "plan":
-            serves, said = 0.0, self._model.pairs(asked)
-        else:
+        serves = 0.0
+        if acts(evidence.kind):
             (_, serves), *said = self._model.pairs([inputs.serves(evidence), *asked])
-        asks = [logit for logit, _ in said]
-        directs = UNASKED
-        if evidence.aside is not None:
-            (directs,) = self._model.tags("", [evidence.aside.directive.text])
-        return opinions_on(evidence, serves, asks, directs)
+        else:
+            said = self._model.pairs(asked)
+        opinions = opinions_on(evidence, serves, [logit for logit, _ in said])
+        if opinions.loudest is None:
+            return opinions
+        words = evidence.asides[opinions.loudest].directive.text
+        (directs,) = self._model.tags("", [words])
+        return replace(opinions, directs=directs)
 
     def _chance(self, evidence: Evidence, opinions: Opinions) -> float:
         if evidence.kind == "plan":

@@ -62,6 +62,10 @@ class Sources:
         """How much of a value the text of one kind has."""
         return self._streams[kind].hit(value)
 
+    def sharing(self, words: Iterable[str]) -> list[tuple[Place, float]]:
+        """Places in tool output that share words with these, and which part; the best first."""
+        return self._streams["output"].sharing(words)
+
     def _add(
         self, kind: SourceKind, message: int, segment: Segment, *, runs_on: bool = False
     ) -> None:

@@ -4,7 +4,9 @@ Looking a value up costs time by the length of the value, not of the text. Text 
 and forgotten from the beginning, each in the time that it takes to go through that text.
 """
 
+import math
 from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from taskshield.judges.embedded.forms import Part, Words, parts
@@ -21,6 +23,8 @@ _TRIES = 4096
 _GRAM_TRIES = 512
 _GRAMS = 200
 """Four-word stretches of a long text that are looked up, evenly spread over it."""
+_BY_CHANCE = 0.1
+"""How much less what a long place shares counts: it shares more by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +95,25 @@ class Stream:
         merged = dict.fromkeys(place for places in found for place in places)
         return Hit(share, tuple(merged)[:_PLACES])
 
+    def sharing(self, words: Iterable[str]) -> list[tuple[Place, float]]:
+        """Places that share words with these, and which part of them; the best first.
+
+        A word counts by how rare it is here.
+        """
+        wanted = {
+            word: math.log((len(self._words) + 1) / max(1, len(self._at.get(word, ()))))
+            for word in words
+        }
+        shared: dict[Place, float] = {}
+        for word, rarity in wanted.items():
+            found = self._at.get(word, ())[:_GRAM_TRIES]
+            for place in dict.fromkeys(self._places[at - self._forgotten] for at in found):
+                assert place is not None
+                shared[place] = shared.get(place, 0.0) + rarity
+        ranked = sorted(shared, key=lambda place: -shared[place] / _length(place))
+        whole = sum(wanted.values())
+        return [(place, shared[place] / whole) for place in ranked]
+
     def _append(self, words: Words, glued: tuple[bool, ...], place: Place | None) -> None:
         self._words.extend(words)
         self._glued.extend(glued)
@@ -147,3 +170,7 @@ class Stream:
             counts.update(places)
         best = tuple(place for place, _ in counts.most_common(_PLACES))
         return Hit(hits / len(starts), best)
+
+
+def _length(place: Place) -> float:
+    return 1 + _BY_CHANCE * math.sqrt((place.end - place.start) / 6)
