@@ -17,7 +17,7 @@ from taskshield.core.tools import ToolSpec
 from taskshield.engine.shield import EngineSession
 from taskshield.engine.state import SessionState
 from taskshield.server.errors import Refused
-from taskshield.server.guard import Checked, Guard
+from taskshield.server.guard import Checked, Guard, Naming
 from taskshield.server.recent import Recent
 from taskshield.server.records import Writing
 from taskshield.stores.memory import MemoryStore
@@ -375,7 +375,7 @@ def test_a_conversation_is_found_by_what_its_client_was_shown() -> None:
         said = await first.go_on(refused.point, [shown], surface="proxy")
         visible = conversation(*asked.messages, shown)
         decisions = (*begun.decisions, *said.decisions)
-        await first.remember(said.point, visible, decisions, names=["response-1"])
+        await first.remember(said.point, [first.name(visible), "response-1"], decisions)
 
         second = guard(store) if hop else first
         later = conversation(*visible.messages, output("Done.", answers="c3"), user("Thanks!"))
@@ -399,17 +399,37 @@ def test_answers_to_the_same_request_become_sessions_of_their_own() -> None:
         told: list[str] = []
         for one, answer in zip(replicas, answers, strict=True):
             begun = await one.conversation(TENANT, asked, surface="proxy")
-            said = await one.go_on(begun.point, [answer], surface="proxy")
             visible = conversation(*asked.messages, answer)
+            naming = Naming(
+                names=(one.name(visible),), known=begun.decisions, unless=lambda decision: False
+            )
+            said = await one.go_on(begun.point, [answer], surface="proxy", naming=naming)
             decisions = (*begun.decisions, *said.decisions)
             assert outcome(decisions) == outcome(await in_library(visible.messages))
-            await one.remember(said.point, visible, decisions)
             told.append(said.session)
         assert len(set(told)) == 2
         for number, answer in enumerate(answers):
             later = conversation(*asked.messages, answer, output())
             checked = await replicas[0].conversation(TENANT, later, surface="proxy")
             assert (checked.session, checked.new) == (told[number], 1)
+
+    run(work())
+
+
+def test_a_point_is_named_only_where_the_client_gets_the_answer_as_it_is() -> None:
+    async def work() -> None:
+        one = guard(MemoryStore())
+        begun = await one.conversation(TENANT, conversation(user()), surface="proxy")
+        naming = Naming(
+            names=("response-1",), known=begun.decisions, unless=lambda each: not each.allowed
+        )
+        hidden = call("send_money", id="c1", path="evil")
+        refused = await one.go_on(begun.point, [hidden], surface="proxy", naming=naming)
+        assert await one.named(TENANT, "response-1") is None
+        said = await one.go_on(refused.point, [call(id="c2")], surface="proxy", naming=naming)
+        found = await one.named(TENANT, "response-1")
+        assert found is not None and found.point == said.point
+        assert found.decisions == (*begun.decisions, *said.decisions)
 
     run(work())
 
@@ -425,7 +445,7 @@ def test_an_approval_does_not_split_a_conversation() -> None:
         (approval,) = held.approvals.values()
         await guard(store, policy=ESCALATING).approve(TENANT, held.session, approval.id)
         decisions = (*begun.decisions, *held.decisions)
-        point = await one.remember(held.point, conversation(user(), money), decisions)
+        point = await one.remember(held.point, ["held"], decisions)
         again = await one.go_on(point, [money], surface="proxy")
         assert again.session == begun.session and again.decisions[0].allowed
 
@@ -437,9 +457,7 @@ def test_a_point_is_found_by_its_other_names_until_the_session_moves_on() -> Non
         store = MemoryStore()
         first = guard(store)
         begun = await first.conversation(TENANT, conversation(user()), surface="proxy")
-        await first.remember(
-            begun.point, conversation(user()), begun.decisions, names=["response-1"]
-        )
+        await first.remember(begun.point, ["response-1"], begun.decisions)
         found = await guard(store).named(TENANT, "response-1")
         assert found is not None and found.point.id == begun.session
         assert outcome(found.decisions) == outcome(begun.decisions)

@@ -57,6 +57,17 @@ Observer = Callable[[str, Checked], None]
 """Told of the surface and what was decided there, once it is written down."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Naming:
+    """How a point is found again."""
+
+    names: tuple[str, ...]
+    known: tuple[Decision, ...]
+    """On the messages before, one for each that the client sees."""
+    unless: Callable[[Decision], bool]
+    """Whether a decision means that the point has none of these names."""
+
+
 class Guard:
     """Judges messages of any number of tenants, sessions and surfaces."""
 
@@ -173,18 +184,30 @@ class Guard:
             new = messages[len(known.decisions) :]
             if not new:
                 return Checked(point=known.point, decisions=known.decisions, new=0)
-            checked = await self._gone_on(
-                known.point, new, surface=surface, name=names[-1], known=known.decisions
-            )
-            decisions = (*known.decisions, *checked.decisions)
-            self._ledger.name(checked.point, decisions)
-            return replace(checked, decisions=decisions)
+            # What could not be checked is checked when it is asked about again.
+            naming = Naming(names=(names[-1],), known=known.decisions, unless=_unchecked)
+            checked = await self._gone_on(known.point, new, surface=surface, naming=naming)
+            return replace(checked, decisions=(*known.decisions, *checked.decisions))
 
-    async def go_on(self, point: Point, messages: Sequence[Message], *, surface: str) -> Checked:
+    async def go_on(
+        self,
+        point: Point,
+        messages: Sequence[Message],
+        *,
+        surface: str,
+        naming: Naming | None = None,
+    ) -> Checked:
         """Judge the messages that follow at this very point.
 
         For surfaces that speak to the client themselves: where another request has led the session
         elsewhere meanwhile, this one becomes a session of its own.
+
+        Args:
+            point: Where the session is.
+            messages: In the order in which they were said.
+            surface: Where they come from.
+            naming: How the point that this leads to is found again; for surfaces that know it
+                before, and need not call `remember`.
 
         Raises:
             Refused: There are too many messages.
@@ -192,32 +215,27 @@ class Guard:
             StoreError: Nothing was written down, and nothing decided.
         """
         self._bounded(messages)
-        return await self._gone_on(point, messages, surface=surface)
+        return await self._gone_on(point, messages, surface=surface, naming=naming)
+
+    def name(self, conversation: Conversation) -> str:
+        """The name by which a client that sends this conversation finds where it left off."""
+        return conversation_names(self._seed, conversation)[-1]
 
     async def remember(
-        self,
-        point: Point,
-        conversation: Conversation,
-        decisions: Sequence[Decision],
-        *,
-        names: Iterable[str] = (),
+        self, point: Point, names: Sequence[str], decisions: Sequence[Decision]
     ) -> Point:
-        """Let a point be found by the conversation as the client sees it.
-
-        What the client sends the next time begins with this conversation, whatever else the session
-        has seen.
+        """Let a point be found again, whatever else its session has seen.
 
         Args:
             point: Where the session is.
-            conversation: All that the client has sent and been given.
-            decisions: On its messages, one for each.
-            names: Other names of this point, e.g. the id of a response.
+            names: Of the conversation as the client sees it, and others, e.g. a response's.
+            decisions: On the messages of that conversation, one for each.
         """
-        named = (conversation_names(self._seed, conversation)[-1], *names)
         line = tuple(decision.id for decision in decisions)
 
         async def attempt(point: Point) -> Point:
-            return await self._ledger.write(point, replace(point.kept, names=named, line=line))
+            kept = replace(point.kept, names=tuple(names), line=line)
+            return await self._ledger.write(point, kept)
 
         written = await self._followed(point, attempt)
         self._ledger.name(written, tuple(decisions))
@@ -283,11 +301,10 @@ class Guard:
         messages: Sequence[Message],
         *,
         surface: str,
-        name: str | None = None,
-        known: Sequence[Decision] = (),
+        naming: Naming | None,
     ) -> Checked:
         async def attempt(point: Point) -> Checked:
-            return await self._advance(point, messages, surface=surface, name=name, known=known)
+            return await self._advance(point, messages, surface=surface, naming=naming)
 
         return await self._followed(point, attempt)
 
@@ -298,10 +315,10 @@ class Guard:
         *,
         surface: str,
         tools: Iterable[ToolSpec] = (),
-        name: str | None = None,
-        known: Sequence[Decision] = (),
+        naming: Naming | None = None,
     ) -> Checked:
         """Judge messages at a point and write down where that leads."""
+        known = () if naming is None else naming.known
         session = AsyncSession(judge=self._judge, policy=self._policy, state=point.state)
         session.declare(*(spec for spec in tools if point.state.tools.get(spec.name) != spec))
         decisions: list[Decision] = []
@@ -310,8 +327,8 @@ class Guard:
                 decisions.append(await session.add(message))
             except ConversationError as error:
                 raise ConversationError(f"message {number}: {error}") from None
-        if any(decision.check == "failed" for decision in decisions):
-            name = None  # what could not be checked is checked when it is asked about again
+        names = () if naming is None or any(map(naming.unless, decisions)) else naming.names
+        line = (*known, *decisions) if names else ()
         where, at = point.place, datetime.now(UTC)
         approvals = {
             decision.id: approval_of(decision, where, at, self._patience, self._writing)
@@ -326,12 +343,13 @@ class Guard:
         spoken = session.state.turn_began != point.state.turn_began
         kept = Kept(
             state=session.state,
-            names=() if name is None else (name,),
-            line=() if name is None else tuple(each.id for each in (*known, *decisions)),
+            names=names,
+            line=tuple(decision.id for decision in line),
             held=held if spoken else {**point.kept.held, **held},
         )
         records = [audit_record(each, where, surface, at, self._writing) for each in decisions]
         written = await self._ledger.write(point, kept, records, tuple(approvals.values()))
+        self._ledger.name(written, line)
         checked = Checked(
             point=written, decisions=tuple(decisions), new=len(decisions), approvals=approvals
         )
@@ -348,6 +366,10 @@ class Guard:
 def _new(tenant: str, id: str, tools: Iterable[ToolSpec]) -> Point:
     state = SessionState(id=id, tools={spec.name: spec for spec in tools})
     return Point(tenant=tenant, version=0, created_at=datetime.now(UTC), kept=Kept(state=state))
+
+
+def _unchecked(decision: Decision) -> bool:
+    return decision.check == "failed"
 
 
 def _existing(point: Point | None) -> Point:

@@ -1,12 +1,12 @@
 """A model's answer before the guard: what of it goes on, and what is said about the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from taskshield.adapters.proxying.exchange import Reply
 from taskshield.core.decisions import Action, Decision
 from taskshield.core.messages import Message
-from taskshield.server.guard import Guard
+from taskshield.server.guard import Guard, Naming
 from taskshield.server.points import Point
 from taskshield.server.proxy.notes import SAME_IDS, note
 
@@ -62,24 +62,42 @@ class Judged:
         return next(iter((*held, *self.choices)), None)
 
 
-async def judge(guard: Guard, point: Point, reply: Reply, *, surface: str) -> Judged:
+async def judge(
+    guard: Guard,
+    point: Point,
+    reply: Reply,
+    *,
+    surface: str,
+    naming: Callable[[Message], Naming | None],
+) -> Judged:
     """Judge an answer that was given at this point.
 
     Where there are several choices, each is judged as if it were the only one, and becomes a
     session of its own.
 
+    Args:
+        guard: Who judges.
+        point: Where the session is.
+        reply: The answer.
+        surface: Where it comes from.
+        naming: How the client goes on from one of its messages, where it gets that as it is.
+
     Raises:
         StoreError: Nothing was written down, and nothing decided.
     """
-    choices = [await _choice(guard, point, message, surface) for message in reply.messages]
+    choices = [
+        await _choice(guard, point, message, surface, naming(message)) for message in reply.messages
+    ]
     return Judged(choices=tuple(choices))
 
 
-async def _choice(guard: Guard, point: Point, message: Message, surface: str) -> Choice:
+async def _choice(
+    guard: Guard, point: Point, message: Message, surface: str, naming: Naming | None
+) -> Choice:
     ids = [call.id for call in message.tool_calls]
     ambiguous = len(set(ids)) < len(ids)
     asked: Sequence[Message] = [replace(message, tool_calls=()) if ambiguous else message]
-    checked = await guard.go_on(point, asked, surface=surface)
+    checked = await guard.go_on(point, asked, surface=surface, naming=None if ambiguous else naming)
     (decision,) = checked.decisions
     told = None if decision.allowed else note(decision, checked.approvals.get(decision.id))
     if ambiguous:

@@ -3,9 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Coroutine
 from dataclasses import replace
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -99,12 +97,16 @@ class Proxy:
         return await unless_gone(request.receive, self._stored(tenant, id, asked))
 
     async def _guarded(self, asking: Asking, wire: Wire, body: Body, asked: Asked) -> Response:
+        sending = None
+        if _stays_the_same(asking):  # it is on its way before anything else is done about it
+            sending = asyncio.create_task(self._upstream.send(asked))
         preparing = asyncio.create_task(self._prepared(asking, wire, body, asked))
         answered = None
         try:
-            if not _stays_the_same(asking):
+            if sending is None:
                 asked = (await preparing).asked
-            answered = await _unless_refused(preparing, self._upstream.send(asked))
+                sending = asyncio.create_task(self._upstream.send(asked))
+            answered = await _unless_refused(preparing, sending)
             if 300 <= answered.status < 400:
                 raise UpstreamFailed(502, "upstream_redirects", "the upstream sends us elsewhere")
             if not answered.ok:
@@ -183,18 +185,17 @@ def _stays_the_same(asking: Asking) -> bool:
 
 
 async def _unless_refused(
-    preparing: "asyncio.Task[Prepared]", sending: Coroutine[Any, Any, Answered]
+    preparing: "asyncio.Task[Prepared]", sending: "asyncio.Task[Answered]"
 ) -> Answered:
     """The upstream's answer, not waited for once it is clear that the request is refused."""
-    asked = asyncio.create_task(sending)
     try:
-        await asyncio.wait((preparing, asked), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((preparing, sending), return_when=asyncio.FIRST_COMPLETED)
         if preparing.done():
             preparing.result()
-        return await asked
+        return await sending
     except BaseException:
-        asked.cancel()
-        (answered,) = await asyncio.gather(asked, return_exceptions=True)
+        sending.cancel()
+        (answered,) = await asyncio.gather(sending, return_exceptions=True)
         if isinstance(answered, Answered):
             await answered.aclose()
         raise

@@ -5,7 +5,7 @@ sends the whole conversation again: then it is found by what was said.
 """
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -18,7 +18,7 @@ from taskshield.core.store import Store
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.decide import decide
 from taskshield.engine.state import SessionState
-from taskshield.server.guard import Guard
+from taskshield.server.guard import Guard, Naming
 from taskshield.server.points import Kept, Point, conversation_names
 from taskshield.server.proxy.judging import Choice
 
@@ -54,6 +54,11 @@ class Opened:
     """Where its session is now."""
     decisions: tuple[Decision | None, ...]
     """One for each message of the request; None for instructions that the session knows."""
+
+    @property
+    def known(self) -> tuple[Decision, ...]:
+        """The decisions that there are."""
+        return tuple(decision for decision in self.decisions if decision is not None)
 
     def texts(self) -> Mapping[Place, str]:
         """What the model gets to read in place of tools' outputs, where that is not the same."""
@@ -105,14 +110,29 @@ class Sessions:
             seen: The same as the client sees it.
             id: Of the answer.
         """
-        known = [decision for decision in opened.decisions if decision is not None]
         for choice, message in zip(choices, seen, strict=True):
-            await self._guard.remember(
-                choice.point,
-                _whole(opened.asking, message),
-                (*known, choice.decision),
-                names=_names(opened.asking, choice, message, id),
-            )
+            names = self._names(opened.asking, message, id, waits=choice.verdict == "escalate")
+            await self._guard.remember(choice.point, names, (*opened.known, choice.decision))
+
+    def naming(self, opened: Opened, answer: Message, id: str | None) -> Naming:
+        """How the client goes on from an answer that it gets as it is."""
+        return Naming(
+            names=self._names(opened.asking, answer, id, waits=False),
+            known=opened.known,
+            unless=lambda decision: not decision.allowed,
+        )
+
+    def _names(
+        self, asking: Asking, answer: Message, id: str | None, *, waits: bool
+    ) -> tuple[str, ...]:
+        """Under which names a client may ask for what follows an answer."""
+        names = [self._guard.name(_whole(asking, answer))]
+        if asking.session is not None:
+            names.append(asking.names(answer)[-1])
+        if asking.session is not None or waits:
+            names.append(asking.names()[-1])
+        kept = (each for each in (asking.thread, id) if each is not None)
+        return (*names, *map(_of_response, kept))
 
     async def knows(self, tenant: str, response: str) -> bool:
         """Whether an answer that the provider keeps went through here and was let through."""
@@ -185,18 +205,6 @@ class Sessions:
         left = iter(decided)
         decisions = (*known, *(None if old else next(left) for old in heard))
         return Opened(asking=asking, point=point, decisions=decisions)
-
-
-def _names(asking: Asking, choice: Choice, message: Message, id: str | None) -> Iterator[str]:
-    """Under which names a client may ask for what follows an answer."""
-    if asking.session is not None:
-        yield asking.names(message)[-1]
-    if asking.session is not None or choice.verdict == "escalate":
-        yield asking.names()[-1]
-    if asking.thread is not None:
-        yield _of_response(asking.thread)
-    if id is not None:
-        yield _of_response(id)
 
 
 def _of_response(id: str) -> str:

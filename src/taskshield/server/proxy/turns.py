@@ -14,8 +14,9 @@ from taskshield.adapters.proxying import responses
 from taskshield.adapters.proxying.exchange import Body, Reply
 from taskshield.adapters.proxying.wire import Wire
 from taskshield.core.errors import ConversationError, StoreError, WireFormatError
+from taskshield.core.messages import Message
 from taskshield.server.errors import problem_of
-from taskshield.server.guard import Guard
+from taskshield.server.guard import Guard, Naming
 from taskshield.server.logs import log
 from taskshield.server.metrics import Metrics
 from taskshield.server.points import Point
@@ -153,10 +154,26 @@ class Turn:
             self._point, self._spent_s = prepared.opened.point, prepared.spent_s
         began = time.perf_counter()
         reply = _whole(self._answer.complete)
-        judged = await judge(means.guard, self._point, reply, surface=means.surface)
+        judged = await judge(
+            means.guard,
+            self._point,
+            reply,
+            surface=means.surface,
+            naming=lambda message: self._naming(prepared.opened, message, reply),
+        )
         self._verdict = judged.worst
         self._spent_s += time.perf_counter() - began
         return judged
+
+    def _naming(self, opened: Opened, message: Message, reply: Reply) -> Naming | None:
+        """How the client goes on from a message that it gets as it is; None where others came."""
+        return (
+            None if self._rounds else self._means.sessions.naming(opened, message, self._id(reply))
+        )
+
+    def _id(self, reply: Reply) -> str | None:
+        """By which the client may go on from an answer."""
+        return reply.id if self._wire is responses else None
 
     async def _tries_again(self, judged: Judged) -> bool:
         """Whether the model gets, and takes, another try."""
@@ -186,19 +203,22 @@ class Turn:
             ending = answer.release()
         else:
             ending = answer.release_without(judged.refused, judged.note)
-        seen = answer.complete
-        if changed:
-            seen = answer.as_seen(b"".join([*self._sent, *ending]))
-        await self._remember(judged, _whole(seen))
+        seen = _whole(answer.complete)
+        opened = (await self._preparing).opened
+        if changed:  # otherwise the point was named when it was written down
+            seen = _whole(answer.as_seen(b"".join([*self._sent, *ending])))
+            await self._means.sessions.answered(
+                opened, judged.choices, seen.messages, self._id(seen)
+            )
+        await self._keep_rest(judged, seen)
         self._spent_s += time.perf_counter() - began
         return [_comment(self._outcome()), *ending] if changed and self.streams else ending
 
-    async def _remember(self, judged: Judged, seen: Reply) -> None:
-        stored, prepared = self._wire is responses, await self._preparing
-        id = seen.id if stored else None
-        await self._means.sessions.answered(prepared.opened, judged.choices, seen.messages, id)
-        if not stored:
+    async def _keep_rest(self, judged: Judged, seen: Reply) -> None:
+        """Keep what an answer that the provider keeps lacks, for whoever goes on from it."""
+        if self._wire is not responses:
             return
+        prepared, id = await self._preparing, self._id(seen)
         asking = prepared.opened.asking
         assert self._answer.response is not None
         rest = rest_of(self._answer.response, judged.refused)
