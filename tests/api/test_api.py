@@ -128,6 +128,7 @@ def test_the_sync_session_has_all_that_the_async_one_has() -> None:
         assert (session.rounds_left, session.exhausted) == (3, False)
         again = shield.from_json(session.to_json())
         assert again.state == session.state
+        assert shield.resume(session.state).state is session.state
         assert shield.counters.executed == 4 and shield.usage.calls == 4
 
 

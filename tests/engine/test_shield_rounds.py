@@ -100,6 +100,7 @@ def test_a_judge_is_told_which_calls_of_the_past_were_refused() -> None:
     assert [turn.refused for turn in judge.views[-1].history] == [set(), {"c1"}, set()]
 
 
+@pytest.mark.shows("Library", "HITL")
 def test_what_a_person_approves_passes_once_and_in_this_turn_only() -> None:
     policy = Policy(misaligned={**Policy().misaligned, Tier.FINANCIAL: "escalate"})
     conversation = session(only("alice"), policy)

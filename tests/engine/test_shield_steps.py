@@ -25,6 +25,7 @@ def test_an_aligned_call_is_allowed_and_says_who_judged_it() -> None:
     assert decision.id == decision.case.id
 
 
+@pytest.mark.shows("Library", "tool call", "feedback")
 def test_a_misaligned_call_is_revised_with_feedback_in_three_parts() -> None:
     conversation = session(only("alice"))
     run(conversation.user("mail alice"))
@@ -74,6 +75,7 @@ def test_of_parallel_calls_the_aligned_ones_survive() -> None:
     ]
 
 
+@pytest.mark.shows("Library", "plan text")
 def test_plans_in_text_are_checked_as_well() -> None:
     judge = TableJudge(directives=lambda text: ["post it online"], score=lambda text, task: 0.0)
     conversation = session(judge)

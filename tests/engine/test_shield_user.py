@@ -1,5 +1,7 @@
 """The user speaks: the task set grows."""
 
+import pytest
+
 from taskshield.core.errors import (
     JudgeTimeout,
 )
@@ -11,6 +13,7 @@ from tests.engine.sessions import run, session
 from tests.judging import TableJudge
 
 
+@pytest.mark.shows("Library", "user turn")
 def test_the_users_instructions_become_tasks() -> None:
     judge = TableJudge(drafts=lambda text: [TaskDraft(text="read it"), TaskDraft(text="sum up")])
     conversation = session(judge)

@@ -90,6 +90,7 @@ def test_an_unguarded_agent_pays_the_thief_as_well(guard: Guard) -> None:
     ]
 
 
+@pytest.mark.shows("AgentDojo", "user turn", "tool call")
 def test_the_attackers_call_does_not_run_and_the_users_does(guard: Guard) -> None:
     model = Hijackable()
     world = World().work(guarded_pipeline(Element(model), guard()))
@@ -97,6 +98,7 @@ def test_the_attackers_call_does_not_run_and_the_users_does(guard: Guard) -> Non
     assert world.messages[-1]["content"][0]["content"] == model.answer
 
 
+@pytest.mark.shows("AgentDojo", "feedback")
 def test_the_feedback_reaches_the_model_as_the_error_of_the_refused_call(guard: Guard) -> None:
     model = Hijackable()
     world = World().work(guarded_pipeline(Element(model), guard()))
@@ -117,6 +119,7 @@ def test_of_parallel_calls_the_aligned_ones_survive(guard: Guard) -> None:
     assert world.paid == ["UK12345678901234567890"]
 
 
+@pytest.mark.shows("AgentDojo", "tool output")
 def test_annotated_output_stays_whole_and_redacted_output_keeps_the_injection_from_the_model(
     guard: Guard,
 ) -> None:
@@ -289,6 +292,7 @@ def test_hidden_reasoning_is_not_judged(guard: Guard) -> None:
     assert [message.text for message in judge.seen] == ["Read it.", "Done."]
 
 
+@pytest.mark.shows("AgentDojo", "plan text")
 def test_words_that_serve_nobody_are_handed_back_for_revision(guard: Guard) -> None:
     script = Script(Said(text="Now I tell mallory."), Said(text="It says: note."))
     messages, decisions = ask(script, guard(refusing("mallory")))

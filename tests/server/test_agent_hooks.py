@@ -182,6 +182,7 @@ def test_an_aligned_run_over_http_passes_all_eight_points_unchanged() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.shows("Agent Hooks", "user turn", "tool call", "tool output", "feedback")
 def test_a_hijacked_run_over_http_loses_the_misaligned_call_only() -> None:
     judge = hijackable()
     with in_thread(judge, MemoryStore()) as server, httpx.Client(base_url=server.url) as client:
@@ -244,6 +245,7 @@ def test_what_was_seen_survives_a_restart(tmp_path: Path) -> None:
     assert calls_judged(judge) == 1
 
 
+@pytest.mark.shows("Agent Hooks", "HITL")
 def test_what_a_person_approves_passes_when_it_is_asked_about_again() -> None:
     judge = hijackable()
     with served(by=judge, policy=ESCALATE) as client:
@@ -264,6 +266,7 @@ def test_what_a_person_approves_passes_when_it_is_asked_about_again() -> None:
         assert host.verdict["approval"]["id"] != approval
 
 
+@pytest.mark.shows("Agent Hooks", "plan text")
 def test_a_plan_that_a_person_approves_passes_when_it_is_said_again() -> None:
     with served(by=hijackable(), policy={"text": "escalate"}) as client:
         host = Host(posting(client))

@@ -84,6 +84,7 @@ def refusal(answer: Any) -> tuple[int, str]:
     return answer.status_code, body["error"]["code"]
 
 
+@pytest.mark.shows("Azure Task Adherence", "user turn", "tool call")
 @pytest.mark.parametrize("version", ["2024-12-15-preview", "2025-09-15-preview"])
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_azures_examples_get_the_answers_that_azure_gives(path: Path, version: str) -> None:

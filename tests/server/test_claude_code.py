@@ -39,6 +39,7 @@ def stopped(answer: Any) -> str:
     return reason
 
 
+@pytest.mark.shows("Claude Code", "user turn", "tool call", "tool output", "feedback")
 def test_a_session_over_http() -> None:
     with in_thread(judge(), MemoryStore()) as server, httpx.Client(base_url=server.url) as client:
         assert answered(client, PROMPT) == {}
@@ -55,6 +56,7 @@ def test_a_session_over_http() -> None:
     assert {"Bash", "Read"} <= set(session["tools"])
 
 
+@pytest.mark.shows("Claude Code", "HITL")
 def test_what_policy_escalates_is_asked() -> None:
     policy = {"misaligned": {tier.value: "escalate" for tier in Tier}}
     with served(by=judge(), policy=policy) as client:

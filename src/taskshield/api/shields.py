@@ -92,12 +92,18 @@ class AsyncShield:
             {"messages": [], "tools": [tool for tool in given if not isinstance(tool, ToolSpec)]}
         )
         specs = [tool for tool in given if isinstance(tool, ToolSpec)] + list(read.tools)
-        return self._resume(
+        return self.resume(
             SessionState(
                 id=uuid.uuid4().hex if id is None else id,
                 system=system,
                 tools={spec.name: spec for spec in specs},
             )
+        )
+
+    def resume(self, state: SessionState) -> AsyncSession:
+        """Go on with a conversation from what its session knew (`AsyncSession.state`)."""
+        return AsyncSession(
+            judge=self._judge, policy=self._policy, state=state, on_decision=self._record
         )
 
     def from_json(self, text: str) -> AsyncSession:
@@ -108,7 +114,7 @@ class AsyncShield:
         """
         from taskshield.adapters import values_json
 
-        return self._resume(values_json.load(SessionState, text))
+        return self.resume(values_json.load(SessionState, text))
 
     async def aclose(self) -> None:
         """Close connections."""
@@ -124,11 +130,6 @@ class AsyncShield:
         trace: TracebackType | None,
     ) -> None:
         await self.aclose()
-
-    def _resume(self, state: SessionState) -> AsyncSession:
-        return AsyncSession(
-            judge=self._judge, policy=self._policy, state=state, on_decision=self._record
-        )
 
     def _record(self, decision: Decision) -> None:
         self._counters = counted(self._counters, decision)
@@ -172,6 +173,10 @@ class Shield:
     ) -> Session:
         """Begin a conversation; the arguments are those of `AsyncShield.session`."""
         return Session(self._shield.session(tools=tools, system=system, id=id), self._portal)
+
+    def resume(self, state: SessionState) -> Session:
+        """Go on with a conversation from what its session knew (`Session.state`)."""
+        return Session(self._shield.resume(state), self._portal)
 
     def from_json(self, text: str) -> Session:
         """Go on with a conversation that `Session.to_json` wrote down."""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from taskshield._version import __version__
-from taskshield.cli import check, hook, keys, serve, train
+from taskshield.cli import audit, check, hook, keys, mcp, serve, train
 from taskshield.cli.bench import command as bench
 from taskshield.cli.outcome import BAD_INPUT
 from taskshield.cli.terminal import complain
@@ -50,9 +50,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"taskshield {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     check.add_parser(commands)
+    audit.add_parser(commands)
     serve.add_parser(commands)
     keys.add_parser(commands)
     hook.add_parser(commands)
+    mcp.add_parser(commands)
     bench.add_parser(commands)
     train.add_parser(commands)
     return parser

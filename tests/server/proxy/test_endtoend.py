@@ -34,6 +34,7 @@ def embedded() -> Iterator[Judge]:
     yield build_judge(load({}, environment={}))
 
 
+@pytest.mark.shows("Proxy", "streaming")
 @pytest.mark.parametrize("streams", [False, True])
 @pytest.mark.parametrize("kind", AGENTS)
 def test_a_hijacked_agent_gets_its_work_done_and_nothing_else(

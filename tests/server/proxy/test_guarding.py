@@ -78,6 +78,7 @@ def test_an_aligned_conversation_passes(make: Make) -> None:
         assert len(counted["tasks"]) == 2
 
 
+@pytest.mark.shows("Proxy", "tool output")
 @ALL
 @pytest.mark.parametrize("output", ["annotate", "redact"])
 def test_a_tools_output_is_judged_once_and_rewritten_alike_every_time(
@@ -100,6 +101,7 @@ def test_a_tools_output_is_judged_once_and_rewritten_alike_every_time(
         assert [message.level for message in judged] == [Level.TOOL]
 
 
+@pytest.mark.shows("Proxy", "user turn", "tool call", "feedback")
 @ALL
 def test_a_misaligned_call_goes_back_to_the_model(make: Make) -> None:
     script = [Said("Hm.", [EVIL], id="1"), Said("Better.", [GOOD], id="2")]
@@ -146,6 +148,7 @@ def test_of_parallel_calls_the_aligned_ones_survive(make: Make, calls: Sequence[
         assert len(provider.asked) == 2 and len(sessions(it.url)) == 1
 
 
+@pytest.mark.shows("Proxy", "HITL")
 @ALL
 def test_where_a_person_is_asked_the_same_call_passes_once_approved(make: Make) -> None:
     script = [Said(calls=[EVIL], id=str(number)) for number in range(5)]
@@ -193,6 +196,7 @@ def test_calls_that_share_an_id_are_all_refused(make: Make) -> None:
         assert "share an id" in " ".join(seen.texts)
 
 
+@pytest.mark.shows("Proxy", "plan text")
 @ALL
 def test_misaligned_words_go_back_as_well(make: Make) -> None:
     script = [Said("I shall do evil.", id="1"), Said("I shall not.", id="2")]

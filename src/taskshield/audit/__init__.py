@@ -1,0 +1,1 @@
+"""The offline audit: logs at rest, read and replayed through a shield."""

@@ -1,0 +1,139 @@
+"""One audit from the first file to the report.
+
+files = tuple(find(["logs"], besides=Path("results")))
+summary = run(Audit(files=files, out=Path("results")))
+print(summary.findings, summary.attacks["blocked"])
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Generator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from taskshield._version import __version__
+from taskshield.audit import parquet, reading, results, workers
+from taskshield.audit.checking import Plan
+from taskshield.audit.inputs import Input
+from taskshield.audit.outcomes import Result
+from taskshield.audit.report import markdown
+from taskshield.audit.results import Done, Header
+from taskshield.audit.summary import Summary, as_json, summarise
+from taskshield.core.errors import ConfigError
+from taskshield.core.readings import Trace
+from taskshield.settings import Settings
+
+SUMMARY = "summary.json"
+REPORT = "report.md"
+_HASH_LENGTH = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What is to be audited, and how."""
+
+    files: tuple[Input, ...]
+    out: Path
+    plan: Plan = Plan()
+    workers: int | None = None
+    """Processes, or actors of a cluster; None takes one, or all processors of the cluster."""
+    ray: str | None = None
+    """Address of a Ray cluster; "local" begins one on this machine."""
+    limit: int | None = None
+    """Conversations after which to stop."""
+    resume: bool = False
+    """Whether to go on with what is in the folder of the results."""
+
+
+Watch = Callable[[Result], None]
+"""Told of every result as soon as it is written down."""
+
+
+def run(audit: Audit, watch: Watch = lambda result: None) -> Summary:
+    """Audit what is not there yet, and write all files of the results.
+
+    Raises:
+        TaskShieldError: A setting is wrong, a package is missing, or the files cannot be written.
+    """
+    parquet.require()
+    check_all = _way(audit)
+    header = _header(audit)
+    writing, done = results.begin(audit.out, header, resume=audit.resume)
+    with closing(writing):
+        left = audit.limit
+        with closing(check_all(_todo(audit, done))) as found:
+            while left != 0 and (result := next(found, None)) is not None:
+                writing.add(result)
+                watch(result)
+                left = left - 1 if left is not None and result.counts else left
+    return _conclude(audit.out, header)
+
+
+_Todo = list[tuple[Input, int]]
+"""Files, each with how many of its entries are known already."""
+
+
+def _todo(audit: Audit, done: Done) -> _Todo:
+    return [
+        (file, done.entries.get(file.name, 0))
+        for file in audit.files
+        if file.name not in done.ended
+    ]
+
+
+def _way(audit: Audit) -> Callable[[_Todo], Generator[Result]]:
+    """How entries are checked: here, or on a cluster.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+    """
+    if audit.ray is None:
+        return partial(_check_here, audit)
+    from taskshield.audit import cluster  # brings Ray
+
+    return partial(cluster.check_all, plan=audit.plan, address=audit.ray, actors=audit.workers)
+
+
+def _check_here(audit: Audit, todo: _Todo) -> Generator[Result]:
+    entries = (
+        entry for file, known in todo for entry in islice(reading.entries(file), known, None)
+    )
+    count = 1 if audit.workers is None else audit.workers
+    return workers.check_all(entries, audit.plan, workers=count)
+
+
+def _header(audit: Audit) -> Header:
+    """What the audit is about. The shield is tried out, to find out early what is wrong."""
+    settings, trace = asyncio.run(_tried_out(audit.plan))
+    told = settings.model_dump_json(exclude={"judge", "api_key"})
+    return Header(
+        taskshield=__version__,
+        judge=settings.judge if settings.llm is None else f"{settings.judge}+{settings.llm}",
+        version=trace.prompt,
+        settings=hashlib.sha256(told.encode()).hexdigest()[:_HASH_LENGTH],
+        with_text=audit.plan.with_text,
+        files={file.name: file.size for file in audit.files},
+    )
+
+
+async def _tried_out(plan: Plan) -> tuple[Settings, Trace]:
+    """Ask the judge once: a wrong key would otherwise be found out after a thousand outages."""
+    async with plan.shield() as shield:
+        decision = await shield.session().user("Tell me the time.")
+        if decision.outage is not None:
+            raise ConfigError(f"judge: {decision.outage.kind}: {decision.outage.detail}")
+        return shield.settings, decision.case.trace
+
+
+def _conclude(folder: Path, header: Header) -> Summary:
+    """Write what is made from all lines."""
+    summary = summarise(folder)
+    parquet.write(folder)
+    judge = f"{header.judge} {header.version}".strip()
+    (folder / SUMMARY).write_text(f"{json.dumps(as_json(summary), indent=2)}\n", encoding="utf-8")
+    (folder / REPORT).write_text(markdown(summary, judge), encoding="utf-8")
+    return summary

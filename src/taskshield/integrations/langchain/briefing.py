@@ -1,0 +1,35 @@
+"""What a session is told besides messages: the system prompt, and the tools that are called."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from langchain_core.messages import SystemMessage
+from langchain_core.messages.tool import ToolCall as LangChainCall
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_function
+
+from taskshield.adapters import tool_specs
+from taskshield.adapters.reading import Field
+from taskshield.engine.state import SessionState
+
+
+def prompted(session: SessionState, prompt: SystemMessage | None) -> SessionState:
+    """The session under this system prompt; its objectives are read where it is a new one."""
+    text = session.system if prompt is None else str(prompt.text)
+    if text == session.system:
+        return session
+    return replace(session, system=text, objectives_known=False)
+
+
+def equipped(
+    session: SessionState, tools: Iterable[object], calls: Sequence[LangChainCall]
+) -> SessionState:
+    """The session, told about those of the tools that are called."""
+    called = {call["name"] for call in calls}
+    given = [tool for tool in tools if isinstance(tool, BaseTool) and tool.name in called]
+    # LangChain's adapters for MCP put a tool's annotations into its metadata.
+    definitions = [
+        {**convert_to_openai_function(tool), "annotations": tool.metadata} for tool in given
+    ]
+    specs = tool_specs.read(Field(value=each, key="tool") for each in definitions)
+    return replace(session, tools={**session.tools, **{spec.name: spec for spec in specs}})

@@ -1,0 +1,23 @@
+"""The shield around an agent of the OpenAI Agents SDK.
+
+    from agents import Agent, Runner
+    from taskshield import AsyncShield
+    from taskshield.integrations.openai_agents import guard
+
+    agent = guard(Agent(name="Mail", tools=[...], handoffs=[...]), AsyncShield())
+    result = await Runner.run(agent, "Summarise my newest e-mail.")
+
+The guarded agent is all there is to install: it takes the agent's place in every run.
+"""
+
+from taskshield.core.errors import MissingExtraError
+
+try:
+    import agents as _agents  # noqa: F401
+except ImportError as error:
+    raise MissingExtraError("openai-agents", "openai-agents") from error
+
+from taskshield.integrations.openai_agents.guarding import guard
+from taskshield.integrations.openai_agents.runs import RunRefused
+
+__all__ = ["RunRefused", "guard"]

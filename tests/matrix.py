@@ -1,0 +1,91 @@
+"""Which surface checks what, as the tests show it. `python -m tests.matrix` puts it in the README.
+
+A test that proves something says so with `@pytest.mark.shows(SURFACE, *COLUMNS)`. All tests run in
+CI, and one of them compares the README with these marks, so the table cannot say more than they do.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+README = TESTS.parent / "README.md"
+BEGIN, END = "<!-- matrix: written by tests/matrix.py -->\n", "<!-- end of matrix -->\n"
+COLUMNS = (
+    "user turn",
+    "plan text",
+    "tool call",
+    "tool output",
+    "streaming",
+    "HITL",
+    "feedback",
+)
+SURFACES = {
+    "Library": "docs/library.md",
+    "Proxy": "docs/proxy.md",
+    "Azure Task Adherence": "docs/azure.md",
+    "Agent Hooks": "docs/agent-hooks.md",
+    "Claude Code": "docs/claude-code.md",
+    "LangChain": "docs/integrations/langchain.md",
+    "OpenAI Agents SDK": "docs/integrations/openai-agents.md",
+    "Pydantic AI": "docs/integrations/pydantic-ai.md",
+    "Google ADK": "docs/integrations/google-adk.md",
+    "MCP": "docs/integrations/mcp.md",
+    "AgentDojo": "docs/agentdojo.md",
+}
+"""In the order of the table, each with its page."""
+
+
+def shown(folder: Path = TESTS) -> dict[str, set[str]]:
+    """What the tests show, by surface."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(folder.rglob("test_*.py")):
+        for surface, columns in marks(path.read_text(encoding="utf-8")):
+            found.setdefault(surface, set()).update(columns)
+    return found
+
+
+def marks(source: str) -> Iterator[tuple[str, list[str]]]:
+    """The surface and the columns of each mark in a test file."""
+    tree = ast.parse(source)
+    constants = {
+        target.id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for mark in node.decorator_list:
+                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.shows":
+                    surface, *columns = (_said(argument, constants) for argument in mark.args)
+                    yield surface, columns
+
+
+def table(found: Mapping[str, Iterable[str]]) -> str:
+    """The table of the README."""
+    lines = [f"| | {' | '.join(COLUMNS)} |", f"| --- |{' :-: |' * len(COLUMNS)}"]
+    for surface, page in SURFACES.items():
+        cells = ["✓" if column in found.get(surface, ()) else "" for column in COLUMNS]
+        lines.append(f"| [{surface}]({page}) | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def with_table(text: str, made: str) -> str:
+    """A text with this table in its place."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}{made}{END}{after}"
+
+
+def _said(node: ast.expr, constants: Mapping[str, object]) -> str:
+    value = constants[node.id] if isinstance(node, ast.Name) else ast.literal_eval(node)
+    assert isinstance(value, str)
+    return value
+
+
+if __name__ == "__main__":
+    README.write_text(
+        with_table(README.read_text(encoding="utf-8"), table(shown())), encoding="utf-8"
+    )
