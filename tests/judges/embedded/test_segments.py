@@ -1,12 +1,11 @@
 import json
-import statistics
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield.judges.embedded.segments import segments
+from tests.linear import is_linear
 
 
 def texts(text: str) -> list[str]:
@@ -291,16 +290,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("unit", [*HOSTILE, "Plain words here. "])
 def test_time_grows_with_the_length_of_the_text_only(unit: str) -> None:
-    def seconds(size: int) -> float:
-        text = unit * (size // len(unit))
-        took = []
-        for _ in range(3):
-            began = time.process_time()
-            segments(text)
-            took.append(time.process_time() - began)
-        return statistics.median(took)
-
-    # eight times the text: about 8 when linear, 64 when quadratic
-    assert seconds(320_000) <= 24 * max(seconds(40_000), 0.002)
+    assert is_linear(segments, unit)
