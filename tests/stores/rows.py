@@ -7,7 +7,15 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from taskshield.core.store import ApiKey, Approval, AuditRecord, Store, StoredSession
+from taskshield.core.store import (
+    ApiKey,
+    Approval,
+    AuditRecord,
+    Label,
+    Login,
+    Store,
+    StoredSession,
+)
 from taskshield.stores.opening import open_store
 
 NOW = datetime.now(UTC)
@@ -53,6 +61,9 @@ KEY = ApiKey(
     created_at=NOW,
 )
 
+LABEL = Label(tenant="acme", decision="d1", label="wrong", note="", by="alice", at=NOW)
+LOGIN = Login(id="l1", key="5e88", created_at=NOW, expires_at=SOON)
+
 
 def session(**fields: Any) -> StoredSession:
     return replace(SESSION, **fields)
@@ -68,6 +79,14 @@ def approval(**fields: Any) -> Approval:
 
 def key(**fields: Any) -> ApiKey:
     return replace(KEY, **fields)
+
+
+def label(**fields: Any) -> Label:
+    return replace(LABEL, **fields)
+
+
+def login(**fields: Any) -> Login:
+    return replace(LOGIN, **fields)
 
 
 @asynccontextmanager

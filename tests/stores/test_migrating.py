@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import text
+from sqlalchemy import Connection, MetaData, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -20,7 +21,7 @@ from taskshield.stores.opening import open_store
 from taskshield.stores.postgres import postgres_engine
 from taskshield.stores.sqlite import sqlite_engine
 from taskshield.stores.tables import METADATA, VERSION, VERSION_TABLE
-from tests.stores.rows import RECORD, SESSION, opened
+from tests.stores.rows import AGES_AGO, NOW, RECORD, SESSION, opened, session
 
 
 def engine_of(url: str) -> AsyncEngine:
@@ -123,3 +124,50 @@ def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
         names = connection.execute("SELECT name FROM sqlite_master").fetchall()
     connection.close()
     assert names == [("taskshield_keys",)]
+
+
+def test_sessions_from_before_there_was_a_page_are_counted(lasting_url: str) -> None:
+    async def body() -> None:
+        engine = engine_of(lasting_url)
+        try:
+            async with engine.begin() as connection:
+                await connection.run_sync(_first_release)
+        finally:
+            await engine.dispose()
+        async with opened(lasting_url) as store:
+            counted, empty = (await store.sessions("acme")).items
+            assert (counted.id, counted.messages, counted.blocked) == ("s2", 4, 2)
+            assert (counted.escalated, counted.surface) == (1, "proxy")
+            assert (counted.last_action, counted.last_at) == ("block", NOW)
+            assert (empty.id, empty.messages, empty.last_action) == ("s1", 0, None)
+            assert [each.id for each in await store.timeline("acme", "s2")] == list("abcd")
+            (tally, *_) = await store.tallies("acme", since=AGES_AGO, limit=9)
+            assert (tally.tools, tally.llm_calls) == ((), 0)
+            await store.commit(session(id="s2", version=2, messages=5), [])
+            assert (await store.sessions("acme")).items[0].messages == 5
+
+    asyncio.run(body())
+
+
+def _first_release(connection: Connection) -> None:
+    """The tables of the first step, and rows as they were then."""
+    config = Config()
+    config.set_main_option("script_location", "taskshield.stores:migrations")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "0001")
+    tables = MetaData()
+    tables.reflect(connection)
+    for id in ("s1", "s2"):
+        row = {name: getattr(SESSION, name) for name in ("tenant", "version", "state")}
+        times = {"created_at": NOW, "updated_at": NOW}
+        connection.execute(
+            tables.tables["taskshield_sessions"].insert(), {**row, **times, "id": id}
+        )
+    for number, action in enumerate(["allow", "revise", "escalate", "block"]):
+        names = tables.tables["taskshield_records"].columns.keys()
+        row = {name: getattr(RECORD, name) for name in names if name != "folded"}
+        mine = {"session": "s2", "number": number, "action": action, "folded": ""}
+        place = {"id": "abcd"[number], "surface": "azure" if number < 3 else "proxy"}
+        connection.execute(
+            tables.tables["taskshield_records"].insert(), {**row, **mine, **place, "tier": None}
+        )

@@ -1,4 +1,4 @@
-"""The store protocol: what a server remembers of sessions, decisions, approvals and keys.
+"""The store protocol: what a server remembers of sessions, decisions, approvals, keys and people.
 
 Plain values, texts already written: a store neither reads nor changes what it keeps. Everything
 belongs to a tenant, and no method looks beyond the tenant that it is given.
@@ -16,20 +16,41 @@ T = TypeVar("T")
 
 ApprovalStatus = Literal["pending", "approved", "denied", "expired"]
 Scope = Literal["check", "proxy", "approve", "admin"]
+LabelValue = Literal["wrong", "right"]
+"""What a person says of a decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredSession:
-    """A session as it was last written down."""
+class ListedSession:
+    """A session as a list shows it; small, however long the conversation."""
 
     tenant: str
     id: str
     version: int
     """Grows by one with every write; a write must name the version that it goes on from."""
-    state: str | None
-    """The session's JSON, or None where texts are not to be stored."""
     created_at: datetime
     updated_at: datetime
+    surface: str | None = None
+    """Where its last decision was asked for; None before the first."""
+    tasks: tuple[str, ...] = ()
+    """The beginnings of its first tasks; none where texts are not to be stored."""
+    messages: int = 0
+    """How many it has seen."""
+    blocked: int = 0
+    """How many of them were blocked or sent back to be revised."""
+    escalated: int = 0
+    """How many of them had to wait for a person."""
+    last_action: Action | None = None
+    last_at: datetime | None = None
+    """When that was decided."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSession(ListedSession):
+    """A session as it was last written down."""
+
+    state: str | None
+    """The session's JSON, or None where texts are not to be stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +78,10 @@ class AuditRecord:
     """The case as JSON, from which the decision replays; None where texts are not to be stored."""
     digest: str
     """Hash of the case as it was before anything in it was left out."""
+    tools: tuple[str, ...] = ()
+    """Tools that the action is about; none where texts are not to be stored."""
+    llm_calls: int = 0
+    llm_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +119,46 @@ class ApiKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """Somebody who is logged in on the page, for as long as their key is good."""
+
+    id: str
+    """Hash of what the browser holds."""
+    key: str
+    """Hash of the key that was shown."""
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """A person's word on a decision, the last one that was given."""
+
+    tenant: str
+    decision: str
+    label: LabelValue
+    note: str
+    by: str
+    """Name of the key with which it was given."""
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What counts of a record."""
+
+    at: datetime
+    surface: str
+    action: Action
+    check: Check
+    tier: Tier | None
+    tools: tuple[str, ...]
+    elapsed_ms: float
+    llm_calls: int
+    llm_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditQuery:
     """Which records to look for; what is None does not matter."""
 
@@ -127,7 +192,7 @@ class Store(Protocol):
 
     async def sessions(
         self, tenant: str, *, after: str | None = None, limit: int = 50
-    ) -> Page[StoredSession]:
+    ) -> Page[ListedSession]:
         """Sessions, those written last first."""
         ...
 
@@ -165,6 +230,16 @@ class Store(Protocol):
         """Records, newest first."""
         ...
 
+    async def timeline(
+        self, tenant: str, session: str, *, after: int = -1, limit: int = 50
+    ) -> tuple[AuditRecord, ...]:
+        """Records of a session by number, those beyond `after`, in the order they were said."""
+        ...
+
+    async def tallies(self, tenant: str, *, since: datetime, limit: int) -> tuple[Tally, ...]:
+        """What counts of the newest records, newest first."""
+        ...
+
     async def approval(self, tenant: str, id: str) -> Approval | None:
         """One approval; one that is past its deadline has expired."""
         ...
@@ -174,6 +249,7 @@ class Store(Protocol):
         tenant: str,
         *,
         status: ApprovalStatus | None = None,
+        session: str | None = None,
         after: str | None = None,
         limit: int = 50,
     ) -> Page[Approval]:
@@ -184,6 +260,36 @@ class Store(Protocol):
         self, tenant: str, id: str, *, approve: bool, by: str, note: str = ""
     ) -> Approval | None:
         """Approve or deny, once; gives the approval as it is now, whoever decided first."""
+        ...
+
+    async def set_label(self, label: Label) -> None:
+        """Keep a person's word on a decision, in the place of an earlier one."""
+        ...
+
+    async def remove_label(self, tenant: str, decision: str) -> bool:
+        """Take a label back; whether there was one."""
+        ...
+
+    async def labels(
+        self, tenant: str, *, after: str | None = None, limit: int = 50
+    ) -> Page[Label]:
+        """Labels, newest first."""
+        ...
+
+    async def labels_of(self, tenant: str, decisions: Sequence[str]) -> Mapping[str, Label]:
+        """The labels that these decisions have, by decision."""
+        ...
+
+    async def add_login(self, login: Login) -> None:
+        """Keep a new login."""
+        ...
+
+    async def login(self, id: str) -> Login | None:
+        """A login, unless it has expired."""
+        ...
+
+    async def remove_login(self, id: str) -> None:
+        """Forget a login, where there is one."""
         ...
 
     async def add_key(self, key: ApiKey) -> None:
@@ -203,7 +309,10 @@ class Store(Protocol):
         ...
 
     async def prune(self, *, older_than: timedelta | None, keep: int | None) -> int:
-        """Forget what is too old or too much: sessions, records, approvals. Gives how many rows."""
+        """Forget what is too old or too much, and logins that have expired. Gives how many rows.
+
+        Sessions, records, approvals and labels; keys stay.
+        """
         ...
 
     async def ping(self) -> None:

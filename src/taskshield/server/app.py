@@ -16,7 +16,7 @@ from starlette.responses import Response
 from taskshield._version import __version__
 from taskshield.core.errors import StoreError
 from taskshield.core.judge import Judge
-from taskshield.core.store import Store
+from taskshield.core.store import Approval, Store
 from taskshield.server import telemetry
 from taskshield.server.approvals import Approvals
 from taskshield.server.auth import Auth
@@ -24,11 +24,22 @@ from taskshield.server.boundary import Boundary
 from taskshield.server.errors import problem_of, problem_of_validation
 from taskshield.server.guard import Checked, Guard
 from taskshield.server.limits import Limits
+from taskshield.server.live import Live
 from taskshield.server.logs import log
 from taskshield.server.metrics import Metrics
+from taskshield.server.playground import Playground
 from taskshield.server.readiness import Readiness
 from taskshield.server.records import Writing
-from taskshield.server.routes import agent_hooks, azure, claude_code, health, native, proxy
+from taskshield.server.routes import (
+    agent_hooks,
+    azure,
+    claude_code,
+    health,
+    live,
+    native,
+    page,
+    proxy,
+)
 from taskshield.server.services import Services
 from taskshield.server.storage import open_configured
 from taskshield.server.surfaces import Surface
@@ -42,6 +53,8 @@ SURFACES: tuple[Surface, ...] = (
     agent_hooks.SURFACE,
     claude_code.SURFACE,
     proxy.SURFACE,
+    live.SURFACE,
+    page.SURFACE,
 )
 """All surfaces. Another one is one more line here."""
 
@@ -80,6 +93,7 @@ def create_app(
                 chore.cancel()
             await asyncio.gather(*chores, return_exceptions=True)
             await running.guard.aclose()
+            await running.playground.aclose()
             await judging.aclose()
             await opened.aclose()
 
@@ -108,6 +122,8 @@ def create_app(
 def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) -> Services:
     server = settings.server
     policy = settings.policy.value()
+    writing = Writing(texts=server.store_texts, redact=server.redact_secrets)
+    now = Live()
 
     def observe(surface: str, checked: Checked) -> None:
         for decision in checked.decisions:
@@ -115,12 +131,17 @@ def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) 
             telemetry.decided(surface, checked.session, decision)
         for approval in checked.approvals.values():
             metrics.approval(approval.status)
+        live.tell_decisions(now, surface, checked, writing)
+
+    def approved(approval: Approval) -> None:
+        metrics.approval(approval.status)
+        live.tell_approval(now, approval)
 
     guard = Guard(
         judge=judge,
         policy=policy,
         store=store,
-        writing=Writing(texts=server.store_texts, redact=server.redact_secrets),
+        writing=writing,
         patience=timedelta(seconds=server.approval_s),
         live=server.live_sessions,
         max_messages=server.limits.messages,
@@ -131,9 +152,11 @@ def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) 
         store=store,
         guard=guard,
         auth=Auth(store, host=server.host, per_minute=server.limits.per_minute),
-        approvals=Approvals(store, guard, metrics.approval),
+        approvals=Approvals(store, guard, approved),
         metrics=metrics,
         readiness=Readiness(judge, policy, store),
+        live=now,
+        playground=Playground(settings, judge),
     )
 
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from taskshield.core.store import Approval, ApprovalStatus, Store
+from taskshield.core.store import Approval, Store
 from taskshield.server.errors import Refused
 from taskshield.server.guard import Guard
 
@@ -15,9 +15,7 @@ _POLL_S = 0.5
 class Approvals:
     """Approvals of all tenants. One past its deadline has expired, which denies it."""
 
-    def __init__(
-        self, store: Store, guard: Guard, decided: Callable[[ApprovalStatus], None]
-    ) -> None:
+    def __init__(self, store: Store, guard: Guard, decided: Callable[[Approval], None]) -> None:
         self._store = store
         self._guard = guard
         self._decided = decided
@@ -92,7 +90,7 @@ class Approvals:
         )
         if decided is None:
             raise Refused(404, "not_found", "there is no such approval")
-        self._decided(decided.status)
+        self._decided(decided)
         await self._tell()
         return decided
 

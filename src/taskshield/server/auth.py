@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from typing import get_args
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -21,6 +22,7 @@ from starlette.requests import Request
 from taskshield.core.errors import ConfigError
 from taskshield.core.store import ApiKey, Scope, Store
 from taskshield.server.errors import Refused
+from taskshield.server.page.logins import COOKIE, Logins
 from taskshield.server.rates import Rates
 from taskshield.server.recent import Recent
 
@@ -29,6 +31,10 @@ KEY_HEADERS = ("x-taskshield-key", "ocp-apim-subscription-key", "x-api-key", "au
 """Where a key may be. A value that does not look like one of ours is somebody else's: through the
 proxy, the key of the client's own provider comes in these headers, too."""
 DEFAULT_TENANT = "default"
+SCOPES: frozenset[Scope] = frozenset(get_args(Scope))
+
+_LOGINS_PER_MINUTE = 30
+"""Attempts to log in that one address may make."""
 
 _REMEMBERED_S = 5.0
 """How long a key is good without asking the store; a revoked one may be used so long at most."""
@@ -89,7 +95,7 @@ def new_key(
 
 def key_hash(secret: str) -> str:
     """A key as it is stored. Keys are long and random: a plain hash cannot be guessed back."""
-    return sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+    return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_loopback(host: str) -> bool:
@@ -131,6 +137,8 @@ class Auth:
         self._rates = Rates(clock)
         self._known: Recent[str, tuple[ApiKey, float]] = Recent(_KEPT)
         self._keyless: tuple[bool, float] | None = None
+        self._logins = Logins(store)
+        self._attempts = Rates(clock)
 
     async def admit(self, request: Request, scope: Scope, *others: Scope) -> Caller:
         """Who asks, where a key has one of these scopes; "admin" includes them all.
@@ -153,14 +161,46 @@ class Auth:
         Raises:
             Refused: There is no good key.
         """
-        secret = presented_key(request.headers)
-        if secret is None:
+        hash = await self._presented(request)
+        if hash is None:
             if not self._loopback or not await self._no_keys():
                 raise _unauthenticated("an API key is needed")
             if not _from_this_machine(request):
                 raise _unauthenticated("without an API key, only this machine itself may ask")
             return None
-        key = await self._key(key_hash(secret))
+        return await self._good_key(hash)
+
+    async def log_in(self, request: Request, secret: str) -> str:
+        """Log somebody in on the page; gives the cookie that from then on stands for the key.
+
+        Raises:
+            Refused: The key is not good, or there were too many attempts.
+        """
+        address = "" if request.client is None else request.client.host
+        _take(self._attempts, address, _LOGINS_PER_MINUTE)
+        key = await self._good_key(key_hash(secret))
+        return await self._logins.begin(key.hash)
+
+    async def log_out(self, request: Request) -> None:
+        """Forget the login of this request, where there is one.
+
+        Raises:
+            Refused: Our own page has not asked for it.
+        """
+        if await self._logins.key_hash(request) is not None:
+            await self._logins.end(request)
+
+    async def _presented(self, request: Request) -> str | None:
+        """The hash of the key that a request is made with; None where there is none."""
+        secret = presented_key(request.headers)
+        if secret is not None:
+            return key_hash(secret)
+        if COOKIE not in request.cookies or not request.state.surface.logins:
+            return None
+        return await self._logins.key_hash(request)
+
+    async def _good_key(self, hash: str) -> ApiKey:
+        key = await self._key(hash)
         if key is None or not _good(key):
             raise _unauthenticated("the API key is unknown, expired or revoked")
         return key
@@ -183,14 +223,8 @@ class Auth:
 
     def _count(self, key: ApiKey) -> None:
         per_minute = self._per_minute if key.per_minute is None else key.per_minute
-        wait = None if per_minute is None else self._rates.take(key.id, per_minute)
-        if wait is not None:
-            raise Refused(
-                429,
-                "rate_limited",
-                f"more than {per_minute} requests a minute",
-                {"retry-after": str(wait)},
-            )
+        if per_minute is not None:
+            _take(self._rates, key.id, per_minute)
 
 
 def presented_key(headers: Headers) -> str | None:
@@ -214,12 +248,25 @@ def _from_this_machine(request: Request) -> bool:
     headers = request.headers
     if request.client is None or any(name in headers for name in _PASSED_ON):
         return False
+    if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        return False  # another page; one on another port of this machine is not ours either
     # Read here, as it was sent: the framework puts our own address in the place of a name that it
     # does not understand.
     called = headers.getlist("host")
     origins = [origin.partition("://")[2] for origin in headers.getlist("origin")]
     names = [_PORT.sub("", name) for name in (*called, *origins)]
     return bool(called) and all(map(is_loopback, (request.client.host, *names)))
+
+
+def _take(rates: Rates, who: str, per_minute: int) -> None:
+    wait = rates.take(who, per_minute)
+    if wait is not None:
+        raise Refused(
+            429,
+            "rate_limited",
+            f"more than {per_minute} requests a minute",
+            {"retry-after": str(wait)},
+        )
 
 
 def _good(key: ApiKey) -> bool:

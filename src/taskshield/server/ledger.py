@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
@@ -16,7 +16,7 @@ from taskshield.core.store import Approval, AuditRecord, Store, StoredSession
 from taskshield.engine.decide import decide
 from taskshield.server import scribe
 from taskshield.server.errors import Refused
-from taskshield.server.points import Kept, Point, Recalled
+from taskshield.server.points import Kept, Overview, Point, Recalled
 from taskshield.server.recent import Recent
 from taskshield.server.records import Writing
 
@@ -26,6 +26,8 @@ _LOOKED_UP = 32
 """Beginnings of a conversation that are looked for in the store, the longest first."""
 _LONGEST = 64 * 1024 * 1024
 """Characters of one session. All of it is read and written at once."""
+_TASKS_LISTED = 3
+"""Tasks of a session that a list shows."""
 _AT_HAND = 64 * 1024 * 1024
 """Characters of all sessions at hand, however few they are."""
 
@@ -63,6 +65,7 @@ class Ledger:
             version=stored.version,
             created_at=stored.created_at,
             kept=_read(scribe.read, stored.state),
+            overview=_overview(stored),
             size=len(stored.state),
         )
 
@@ -139,6 +142,7 @@ class Ledger:
             version=point.version + 1,
             # What is not stored is not remembered here either: all replicas judge alike.
             kept=copy.kept,
+            overview=point.overview.after(records),
             pieces=copy.pieces,
             size=len(copy.text),
         )
@@ -150,6 +154,9 @@ class Ledger:
                 state=copy.text if self._writing.texts else None,
                 created_at=written.created_at,
                 updated_at=datetime.now(UTC),
+                tasks=self._tasks(written),
+                messages=written.state.messages,
+                **asdict(written.overview),
             ),
             records,
             approvals,
@@ -157,6 +164,11 @@ class Ledger:
         )
         self._live.put((written.tenant, written.id), written)
         return written
+
+    def _tasks(self, point: Point) -> tuple[str, ...]:
+        """The beginnings of a session's first tasks, as far as they may be stored."""
+        first = point.state.tasks.tasks[:_TASKS_LISTED]
+        return tuple(line for line in (self._writing.line(task.text) for task in first) if line)
 
     def _written(self, task: asyncio.Task[Point]) -> None:
         self._writes.discard(task)
@@ -202,6 +214,10 @@ class Ledger:
                 decision = decide(_read(partial(values_json.load, Case), record.case))
             decisions.append(decision)
         return tuple(decisions)
+
+
+def _overview(stored: StoredSession) -> Overview:
+    return Overview(**{each.name: getattr(stored, each.name) for each in fields(Overview)})
 
 
 def _same(live: Point, stored: StoredSession) -> bool:

@@ -5,17 +5,21 @@ all that was said up to there, so that the next request finds the session where 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from taskshield.core.decisions import Decision
+from taskshield.core.decisions import Action, Decision
 from taskshield.core.messages import Conversation, Message, Opaque, digest
+from taskshield.core.store import AuditRecord
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.state import SessionState, with_approval
 
 T = TypeVar("T")
+
+NOT_DONE: frozenset[Action] = frozenset({"block", "revise"})
+"""What counts as blocked: it was not done, and nobody is asked whether it may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +56,30 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """What a list shows of a session, beside what its state says."""
+
+    surface: str | None = None
+    blocked: int = 0
+    escalated: int = 0
+    last_action: Action | None = None
+    last_at: datetime | None = None
+
+    def after(self, records: Sequence[AuditRecord]) -> "Overview":
+        """Once these have been decided, too."""
+        if not records:
+            return self
+        actions = [record.action for record in records]
+        return Overview(
+            surface=records[-1].surface,
+            blocked=self.blocked + sum(action in NOT_DONE for action in actions),
+            escalated=self.escalated + actions.count("escalate"),
+            last_action=actions[-1],
+            last_at=records[-1].at,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """A session as it was written down in one version."""
 
@@ -60,6 +88,7 @@ class Point:
     """0 where it has not been written down yet."""
     created_at: datetime
     kept: Kept
+    overview: Overview = Overview()
     pieces: Pieces = field(default_factory=dict)
     """Parts of it that need not be written anew."""
     size: int = 0

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from taskshield.adapters import values_json
-from taskshield.core.decisions import Decision
+from taskshield.core.decisions import Case, Decision
+from taskshield.core.errors import StoreError, WireFormatError
 from taskshield.core.messages import digest
 from taskshield.core.store import Approval, AuditRecord
 from taskshield.core.tools import Tier
 from taskshield.core.visible import one_line
+from taskshield.server.errors import Refused
 from taskshield.server.points import Place
 from taskshield.stores.redaction import redacted, redacted_case, redacted_state
 
@@ -68,7 +70,25 @@ def audit_record(
         summary=writing.line(summary(decision)),
         case=writing.case(written),
         digest=digest(written),
+        tools=tuple(filter(None, map(writing.line, tools_concerned(decision)))),
+        llm_calls=case.trace.usage.calls,
+        llm_tokens=case.trace.usage.tokens,
     )
+
+
+def stored_case(record: AuditRecord) -> Case:
+    """The case that a record was made from.
+
+    Raises:
+        Refused: It was not stored.
+        StoreError: What was stored cannot be read.
+    """
+    if record.case is None:
+        raise Refused(410, "gone", "the case was not stored: texts are not stored here")
+    try:
+        return values_json.load(Case, record.case)
+    except WireFormatError as error:
+        raise StoreError(f"what is stored cannot be read: {error}") from None
 
 
 def approval_of(
@@ -97,6 +117,15 @@ def gravest_tier(decision: Decision) -> Tier | None:
     """Highest risk tier among the calls of the message."""
     tiers = [verdict.tier for verdict in decision.calls]
     return max(tiers, key=_GRAVITY.__getitem__) if tiers else None
+
+
+def tools_concerned(decision: Decision) -> tuple[str, ...]:
+    """The tools that a decision's action is about: those called, or the one whose output it is."""
+    answered = decision.case.answered
+    if answered is not None:
+        return (answered.name,)
+    called = (each.call.name for each in decision.calls if each.action == decision.action)
+    return tuple(dict.fromkeys(called))
 
 
 def summary(decision: Decision) -> str:

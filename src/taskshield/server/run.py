@@ -72,7 +72,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """uvicorn, which tells requests that wait for a person that the end has come."""
+    """uvicorn, which tells requests that wait for news or a person that the end has come."""
 
     def __init__(self, app: FastAPI, shutdown_s: int) -> None:
         super().__init__(
@@ -95,5 +95,6 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop accepting, finish what is under way, then close everything."""
         running: Services = self._app.state.services
+        running.live.close()
         await running.approvals.stop_waiting()
         await super().shutdown(sockets)

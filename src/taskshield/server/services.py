@@ -8,7 +8,9 @@ from taskshield.core.store import Scope, Store
 from taskshield.server.approvals import Approvals
 from taskshield.server.auth import Auth, Caller
 from taskshield.server.guard import Guard
+from taskshield.server.live import Live
 from taskshield.server.metrics import Metrics
+from taskshield.server.playground import Playground
 from taskshield.server.readiness import Readiness
 from taskshield.settings import Settings
 
@@ -24,6 +26,8 @@ class Services:
     approvals: Approvals
     metrics: Metrics
     readiness: Readiness
+    live: Live
+    playground: Playground
 
 
 def services(request: Request) -> Services:

@@ -16,10 +16,14 @@ class Surface:
     """In records, metrics and logs: "native", "azure", "proxy", ..."""
     prefixes: tuple[str, ...]
     """How its paths begin, so that errors outside any route get the right body, too."""
+    paths: tuple[str, ...] = ()
+    """Paths of its own that are no beginning of others."""
     router: APIRouter
     render: Renderer = render
     timed: bool = True
     """Whether `limits.request_s` holds; the proxy has limits of its own."""
+    logins: bool = False
+    """Whether a login on the page counts as its key here."""
 
 
 NOWHERE = Surface(name="none", prefixes=(), router=APIRouter())
@@ -27,7 +31,10 @@ NOWHERE = Surface(name="none", prefixes=(), router=APIRouter())
 
 
 def surface_of(path: str, surfaces: Sequence[Surface]) -> Surface:
-    """The surface that a path belongs to: the one with the longest prefix."""
+    """The surface that a path belongs to: the one that names it, or has the longest prefix."""
+    named = next((surface for surface in surfaces if path in surface.paths), None)
+    if named is not None:
+        return named
     fitting = [
         (len(prefix), surface)
         for surface in surfaces

@@ -1,5 +1,6 @@
 """Column types: core values written so that both databases take them and give them back equal."""
 
+import json
 from datetime import UTC, datetime
 from typing import cast
 
@@ -74,3 +75,18 @@ class ScopeNames(TypeDecorator[frozenset[Scope]]):
     def process_result_value(self, value: str | None, dialect: Dialect) -> frozenset[Scope] | None:
         """On the way out."""
         return None if value is None else frozenset(cast(list[Scope], value.split()))
+
+
+class Words(TypeDecorator[tuple[str, ...]]):
+    """A few texts, in order, as JSON; it is ASCII, so every database takes it."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: tuple[str, ...] | None, dialect: Dialect) -> str | None:
+        """On the way in."""
+        return None if value is None else json.dumps(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> tuple[str, ...] | None:
+        """On the way out."""
+        return None if value is None else tuple(json.loads(value))

@@ -1,7 +1,7 @@
 """A store in memory: for tests, and for servers that need not remember past their end."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
@@ -12,14 +12,21 @@ from taskshield.core.store import (
     ApprovalStatus,
     AuditQuery,
     AuditRecord,
+    Label,
+    ListedSession,
+    Login,
     Page,
     StoredSession,
+    Tally,
 )
 from taskshield.stores.deadlines import as_of, utc_now
 from taskshield.stores.paging import Place, checked_limit, page, place, read_cursor
 from taskshield.stores.texts import check_names, check_names_of
 
 T = TypeVar("T")
+
+_LISTED = fields(ListedSession)
+_COUNTED = fields(Tally)
 
 
 class MemoryStore:
@@ -30,6 +37,8 @@ class MemoryStore:
         self._records = _Rows[AuditRecord](kept, place)
         self._approvals = _Rows[Approval](kept, place)
         self._aliases = _Rows[_Alias](kept, lambda alias: Place(alias.at, 0, alias.name))
+        self._labels = _Rows[Label](kept, place)
+        self._logins = _Rows[Login](kept, lambda login: Place(login.created_at, 0, login.id))
         self._keys: dict[str, ApiKey] = {}
 
     async def session(self, tenant: str, id: str) -> StoredSession | None:
@@ -38,9 +47,10 @@ class MemoryStore:
 
     async def sessions(
         self, tenant: str, *, after: str | None = None, limit: int = 50
-    ) -> Page[StoredSession]:
+    ) -> Page[ListedSession]:
         """Sessions, those written last first."""
-        return self._sessions.page(self._sessions.of(tenant), after, limit)
+        found = self._sessions.page(self._sessions.of(tenant), after, limit)
+        return Page(items=tuple(map(_listed, found.items)), next=found.next)
 
     async def commit(
         self,
@@ -86,6 +96,24 @@ class MemoryStore:
         found = (record for record in self._records.of(tenant) if _fits(record, query))
         return self._records.page(found, after, limit)
 
+    async def timeline(
+        self, tenant: str, session: str, *, after: int = -1, limit: int = 50
+    ) -> tuple[AuditRecord, ...]:
+        """Records of a session by number, those beyond `after`, in the order they were said."""
+        found = [
+            record
+            for record in self._records.of(tenant)
+            if record.session == session and record.number > after
+        ]
+        found.sort(key=lambda record: (record.number, record.id))
+        return tuple(found[: checked_limit(limit)])
+
+    async def tallies(self, tenant: str, *, since: datetime, limit: int) -> tuple[Tally, ...]:
+        """What counts of the newest records, newest first."""
+        found = [record for record in self._records.of(tenant) if record.at >= since]
+        found.sort(key=place, reverse=True)
+        return tuple(map(_tally, found[: checked_limit(limit)]))
+
     async def approval(self, tenant: str, id: str) -> Approval | None:
         """One approval; one that is past its deadline has expired."""
         found = self._approvals.get(tenant, id)
@@ -96,13 +124,18 @@ class MemoryStore:
         tenant: str,
         *,
         status: ApprovalStatus | None = None,
+        session: str | None = None,
         after: str | None = None,
         limit: int = 50,
     ) -> Page[Approval]:
         """Approvals, newest first."""
         now = utc_now()
         found = (as_of(approval, now) for approval in self._approvals.of(tenant))
-        fitting = (approval for approval in found if status in (None, approval.status))
+        fitting = (
+            approval
+            for approval in found
+            if status in (None, approval.status) and session in (None, approval.session)
+        )
         return self._approvals.page(fitting, after, limit)
 
     async def decide(
@@ -117,6 +150,42 @@ class MemoryStore:
         decided = replace(found, status=status, decided_at=now, decided_by=by, note=note)
         self._approvals.put(tenant, id, decided)
         return decided
+
+    async def set_label(self, label: Label) -> None:
+        """Keep a person's word on a decision, in the place of an earlier one."""
+        check_names(label.tenant, label.decision)
+        self._labels.put(label.tenant, label.decision, label)
+
+    async def remove_label(self, tenant: str, decision: str) -> bool:
+        """Take a label back; whether there was one."""
+        return self._labels.remove(tenant, decision)
+
+    async def labels(
+        self, tenant: str, *, after: str | None = None, limit: int = 50
+    ) -> Page[Label]:
+        """Labels, newest first."""
+        return self._labels.page(self._labels.of(tenant), after, limit)
+
+    async def labels_of(self, tenant: str, decisions: Sequence[str]) -> Mapping[str, Label]:
+        """The labels that these decisions have, by decision."""
+        found = {id: self._labels.get(tenant, id) for id in decisions}
+        return {id: label for id, label in found.items() if label is not None}
+
+    async def add_login(self, login: Login) -> None:
+        """Keep a new login."""
+        check_names(login.id, login.key)
+        if not self._logins.lacks([("", login.id)]):
+            raise StoreError("the store refused a row that it holds already")
+        self._logins.put("", login.id, login)
+
+    async def login(self, id: str) -> Login | None:
+        """A login, unless it has expired."""
+        found = self._logins.get("", id)
+        return None if found is None or found.expires_at <= utc_now() else found
+
+    async def remove_login(self, id: str) -> None:
+        """Forget a login, where there is one."""
+        self._logins.remove("", id)
 
     async def add_key(self, key: ApiKey) -> None:
         """Keep a new key."""
@@ -144,10 +213,18 @@ class MemoryStore:
 
     async def prune(self, *, older_than: timedelta | None, keep: int | None) -> int:
         """Forget what is too old or too much; `keep` counts for each tenant and kind of row."""
-        cutoff = None if older_than is None else utc_now() - older_than
-        return sum(
+        now = utc_now()
+        cutoff = None if older_than is None else now - older_than
+        over = [login.id for login in self._logins.of("") if login.expires_at <= now]
+        return sum(self._logins.remove("", id) for id in over) + sum(
             rows.prune(cutoff, keep)
-            for rows in (self._sessions, self._records, self._approvals, self._aliases)
+            for rows in (
+                self._sessions,
+                self._records,
+                self._approvals,
+                self._aliases,
+                self._labels,
+            )
         )
 
     async def ping(self) -> None:
@@ -184,6 +261,9 @@ class _Rows(Generic[T]):
         if len(self._rows) > self._kept:
             del self._rows[next(iter(self._rows))]
 
+    def remove(self, tenant: str, id: str) -> bool:
+        return self._rows.pop((tenant, id), None) is not None
+
     def of(self, tenant: str) -> list[T]:
         return [row for (owner, _), row in self._rows.items() if owner == tenant]
 
@@ -203,6 +283,14 @@ class _Rows(Generic[T]):
                 if old or (keep is not None and number >= keep):
                     del self._rows[tenant, id]
         return before - len(self._rows)
+
+
+def _listed(session: StoredSession) -> ListedSession:
+    return ListedSession(**{each.name: getattr(session, each.name) for each in _LISTED})
+
+
+def _tally(record: AuditRecord) -> Tally:
+    return Tally(**{each.name: getattr(record, each.name) for each in _COUNTED})
 
 
 def _fits(record: AuditRecord, query: AuditQuery) -> bool:

@@ -4,7 +4,7 @@ from sqlalchemy import Connection, func, inspect, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from taskshield.core.errors import StoreError
-from taskshield.stores.sql import WRITES
+from taskshield.stores.sql_rows import WRITES
 from taskshield.stores.tables import VERSION, VERSION_TABLE
 
 _LOCK = int.from_bytes(b"taskshie", "big")

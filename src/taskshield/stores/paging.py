@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias, TypeVar, assert_never
 
 from taskshield.core.errors import WireFormatError
-from taskshield.core.store import Approval, AuditRecord, Page, StoredSession
+from taskshield.core.store import Approval, AuditRecord, Label, ListedSession, Page
 
 T = TypeVar("T")
 
@@ -26,18 +26,20 @@ class Place:
     id: str
 
 
-Placed: TypeAlias = StoredSession | AuditRecord | Approval
+Placed: TypeAlias = ListedSession | AuditRecord | Approval | Label
 
 
 def place(row: Placed) -> Place:
     """Where this row stands among its kind."""
     match row:
-        case StoredSession():
+        case ListedSession():
             return Place(row.updated_at, 0, row.id)
         case AuditRecord():
             return Place(row.at, row.number, row.id)
         case Approval():
             return Place(row.created_at, 0, row.id)
+        case Label():
+            return Place(row.at, 0, row.decision)
         case _ as unreachable:
             assert_never(unreachable)
 

@@ -1,16 +1,11 @@
 """A store in an SQL database, with the same statements for SQLite and Postgres."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import fields
-from datetime import timedelta
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 from sqlalchemy import (
-    Column,
     ColumnElement,
     Insert,
-    Select,
     Table,
     case,
     delete,
@@ -22,27 +17,28 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from taskshield.core.errors import StoreConflict
 from taskshield.core.store import (
-    ApiKey,
     Approval,
     ApprovalStatus,
     AuditQuery,
     AuditRecord,
+    ListedSession,
     Page,
     StoredSession,
+    Tally,
 )
 from taskshield.stores.deadlines import as_of, utc_now
-from taskshield.stores.failures import explained
-from taskshield.stores.paging import Place, checked_limit, page, place, read_cursor
+from taskshield.stores.paging import checked_limit
+from taskshield.stores.sql_people import SqlPeople
+from taskshield.stores.sql_rows import as_tuple, row_of, select_of
 from taskshield.stores.tables import (
     ALIASES,
     APPROVALS,
-    KEYS,
+    LOGINS,
     NEWEST,
     RECORDS,
     SESSIONS,
@@ -50,33 +46,12 @@ from taskshield.stores.tables import (
 )
 from taskshield.stores.texts import check_names, check_names_of
 
-T = TypeVar("T", StoredSession, AuditRecord, Approval, ApiKey)
-P = TypeVar("P", StoredSession, AuditRecord, Approval)
-
-WRITES = "taskshield_writes"
-"""Execution option of connections that are about to write."""
 _BATCH = 500
 """Rows that are forgotten in one transaction."""
 
 
-class SqlStore:
+class SqlStore(SqlPeople):
     """Remembers in a database whose tables are up to date."""
-
-    def __init__(
-        self,
-        engine: AsyncEngine,
-        *,
-        turn: AbstractAsyncContextManager[None] | None = None,
-    ) -> None:
-        """Use the engine, and own it from now on.
-
-        Args:
-            engine: Connections to the database.
-            turn: Held while something is written.
-        """
-        self._engine = engine
-        self._writer = engine.execution_options(**{WRITES: True})
-        self._turn = nullcontext() if turn is None else turn
 
     async def session(self, tenant: str, id: str) -> StoredSession | None:
         """A session, or None where there is none."""
@@ -84,9 +59,9 @@ class SqlStore:
 
     async def sessions(
         self, tenant: str, *, after: str | None = None, limit: int = 50
-    ) -> Page[StoredSession]:
+    ) -> Page[ListedSession]:
         """Sessions, those written last first."""
-        return await self._page(StoredSession, SESSIONS, tenant, (), after, limit)
+        return await self._page(ListedSession, SESSIONS, tenant, (), after, limit)
 
     async def commit(
         self,
@@ -101,10 +76,10 @@ class SqlStore:
         async with self._writing() as connection:
             await _write_session(connection, session)
             if records:
-                rows = [_row(record) | _folded(record) for record in records]
+                rows = [row_of(record) | _folded(record) for record in records]
                 await connection.execute(insert(RECORDS), rows)
             if approvals:
-                await connection.execute(insert(APPROVALS), [_row(each) for each in approvals])
+                await connection.execute(insert(APPROVALS), [row_of(each) for each in approvals])
             if names:
                 await connection.execute(self._naming(session, names))
 
@@ -128,6 +103,29 @@ class SqlStore:
         wanted = self._wanted(query)
         return await self._page(AuditRecord, RECORDS, tenant, wanted, after, limit)
 
+    async def timeline(
+        self, tenant: str, session: str, *, after: int = -1, limit: int = 50
+    ) -> tuple[AuditRecord, ...]:
+        """Records of a session by number, those beyond `after`, in the order they were said."""
+        wanted = (
+            select_of(AuditRecord, RECORDS)
+            .where(RECORDS.c.tenant == tenant, RECORDS.c.session == session)
+            .where(RECORDS.c.number > after)
+            .order_by(RECORDS.c.number, RECORDS.c.id)
+            .limit(checked_limit(limit))
+        )
+        return tuple(await self._all(AuditRecord, wanted))
+
+    async def tallies(self, tenant: str, *, since: datetime, limit: int) -> tuple[Tally, ...]:
+        """What counts of the newest records, newest first."""
+        wanted = (
+            select_of(Tally, RECORDS)
+            .where(RECORDS.c.tenant == tenant, RECORDS.c.at >= since)
+            .order_by(*(column.desc() for column in NEWEST[RECORDS]))
+            .limit(checked_limit(limit))
+        )
+        return tuple(await self._all(Tally, wanted))
+
     async def approval(self, tenant: str, id: str) -> Approval | None:
         """One approval; one that is past its deadline has expired."""
         found = await self._one(Approval, APPROVALS, tenant, id)
@@ -138,6 +136,7 @@ class SqlStore:
         tenant: str,
         *,
         status: ApprovalStatus | None = None,
+        session: str | None = None,
         after: str | None = None,
         limit: int = 50,
     ) -> Page[Approval]:
@@ -145,7 +144,9 @@ class SqlStore:
         now = utc_now()
         overdue = (APPROVALS.c.status == "pending") & (APPROVALS.c.deadline <= now)
         current = case((overdue, "expired"), else_=APPROVALS.c.status)
-        wanted = () if status is None else (current == status,)
+        wanted = [] if status is None else [current == status]
+        if session is not None:
+            wanted.append(APPROVALS.c.session == session)
         found = await self._page(Approval, APPROVALS, tenant, wanted, after, limit)
         return Page(items=tuple(as_of(each, now) for each in found.items), next=found.next)
 
@@ -165,34 +166,11 @@ class SqlStore:
             await connection.execute(decided)
         return await self.approval(tenant, id)
 
-    async def add_key(self, key: ApiKey) -> None:
-        """Keep a new key."""
-        check_names(key.id, key.tenant, key.hash)
-        async with self._writing() as connection:
-            await connection.execute(insert(KEYS), _row(key))
-
-    async def key(self, hash: str) -> ApiKey | None:
-        """The key with this hash, of any tenant."""
-        found = await self._all(ApiKey, _select(ApiKey, KEYS).where(KEYS.c.hash == hash))
-        return found[0] if found else None
-
-    async def keys(self, tenant: str | None = None) -> tuple[ApiKey, ...]:
-        """All keys, or those of a tenant."""
-        wanted = _select(ApiKey, KEYS).order_by(KEYS.c.created_at, KEYS.c.id)
-        if tenant is not None:
-            wanted = wanted.where(KEYS.c.tenant == tenant)
-        return tuple(await self._all(ApiKey, wanted))
-
-    async def revoke_key(self, id: str) -> bool:
-        """Revoke a key; whether there was one that was not revoked yet."""
-        revoked = update(KEYS).where(KEYS.c.id == id, KEYS.c.revoked_at.is_(None))
-        async with self._writing() as connection:
-            done = await connection.execute(revoked.values(revoked_at=utc_now()))
-        return done.rowcount == 1
-
     async def prune(self, *, older_than: timedelta | None, keep: int | None) -> int:
         """Forget what is too old or too much; `keep` counts for each tenant and kind of row."""
-        forgotten = 0
+        async with self._writing() as connection:
+            gone = await connection.execute(delete(LOGINS).where(LOGINS.c.expires_at <= utc_now()))
+        forgotten = gone.rowcount
         for table, order in NEWEST.items():
             async with self._reading() as connection:
                 tenants = (await connection.scalars(select(table.c.tenant).distinct())).all()
@@ -209,60 +187,11 @@ class SqlStore:
         async with self._writing() as connection:
             await connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = version_num"))
 
-    async def aclose(self) -> None:
-        """Let go of connections and files."""
-        await self._engine.dispose()
-
-    @asynccontextmanager
-    async def _reading(self) -> AsyncIterator[AsyncConnection]:
-        with explained():
-            async with self._engine.connect() as connection:
-                yield connection
-
-    @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction; it is committed once this is left."""
-        with explained():
-            async with self._turn, self._writer.begin() as connection:
-                yield connection
-
     def _naming(self, session: StoredSession, names: Sequence[str]) -> Insert:
         """Other names for a session; one that another session had is now its own."""
-        add = sqlite.insert if self._engine.dialect.name == "sqlite" else postgresql.insert
         now = {"session": session.id, "at": utc_now()}
         rows = [{"tenant": session.tenant, "alias": name, **now} for name in dict.fromkeys(names)]
-        made = add(ALIASES).values(rows)
-        return made.on_conflict_do_update(index_elements=["tenant", "alias"], set_=now)
-
-    async def _one(self, kind: type[T], table: Table, tenant: str, id: str) -> T | None:
-        wanted = _select(kind, table).where(table.c.tenant == tenant, table.c.id == id)
-        found = await self._all(kind, wanted)
-        return found[0] if found else None
-
-    async def _all(self, kind: type[T], wanted: Select[Any]) -> list[T]:
-        async with self._reading() as connection:
-            return [kind(**row._mapping) for row in await connection.execute(wanted)]
-
-    async def _page(
-        self,
-        kind: type[P],
-        table: Table,
-        tenant: str,
-        wanted: Sequence[ColumnElement[bool]],
-        after: str | None,
-        limit: int,
-    ) -> Page[P]:
-        order = NEWEST[table]
-        found = (
-            _select(kind, table)
-            .where(table.c.tenant == tenant, *wanted)
-            .order_by(*(column.desc() for column in order))
-            .limit(checked_limit(limit) + 1)
-        )
-        if after is not None:
-            start = _values(order, read_cursor(after))
-            found = found.where(tuple_(*order) < _tuple(order, start))
-        return page(await self._all(kind, found), limit, place)
+        return self._put(ALIASES, rows, now)
 
     def _wanted(self, query: AuditQuery) -> list[ColumnElement[bool]]:
         asked = ("session", "action", "check", "tier", "judge", "surface")
@@ -274,7 +203,7 @@ class SqlStore:
             wanted.append(RECORDS.c.at < query.until)
         if query.words is not None:
             # Not LIKE: these are words, no pattern, and may be of any length.
-            place = func.instr if self._engine.dialect.name == "sqlite" else func.strpos
+            place = func.instr if self._is_sqlite else func.strpos
             words = literal(query.words.casefold(), RECORDS.c.folded.type)
             wanted.append(place(RECORDS.c.folded, words) > 0)
         return wanted
@@ -293,7 +222,7 @@ class SqlStore:
             first = (await connection.execute(newest)).one_or_none()
         if first is None:
             return 0
-        return await self._forget(table, tenant, tuple_(*order) <= _tuple(order, first))
+        return await self._forget(table, tenant, tuple_(*order) <= as_tuple(order, first))
 
     async def _forget(self, table: Table, tenant: str, which: ColumnElement[bool]) -> int:
         """Forget rows, a few at a time, so that nobody has to wait long."""
@@ -317,37 +246,22 @@ async def _write_session(connection: AsyncConnection, session: StoredSession) ->
     conflict = StoreConflict("another write of this session came first")
     if session.version == 1:
         try:
-            await connection.execute(insert(SESSIONS), _row(session))
+            await connection.execute(insert(SESSIONS), row_of(session))
         except IntegrityError:
             raise conflict from None
         return
+    changed = row_of(session)
+    for name in ("tenant", "id", "created_at"):
+        del changed[name]
     written = await connection.execute(
         update(SESSIONS)
         .where(SESSIONS.c.tenant == session.tenant, SESSIONS.c.id == session.id)
         .where(SESSIONS.c.version == session.version - 1)
-        .values(version=session.version, state=session.state, updated_at=session.updated_at)
+        .values(changed)
     )
     if written.rowcount != 1:
         raise conflict
 
 
-def _row(value: T) -> dict[str, Any]:
-    return {field.name: getattr(value, field.name) for field in fields(value)}
-
-
 def _folded(record: AuditRecord) -> dict[str, str]:
     return {"folded": record.summary.casefold()}
-
-
-def _select(kind: type[T], table: Table) -> Select[Any]:
-    return select(*(table.c[field.name] for field in fields(kind)))
-
-
-def _values(order: Sequence[Column[Any]], place: Place) -> tuple[object, ...]:
-    """The place by what rows are ordered by."""
-    return (place.time, place.number, place.id) if len(order) == 3 else (place.time, place.id)
-
-
-def _tuple(order: Sequence[Column[Any]], values: Iterable[object]) -> ColumnElement[Any]:
-    """Values to be compared with what rows are ordered by."""
-    return tuple_(*(literal(value, each.type) for value, each in zip(values, order, strict=True)))

@@ -15,7 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from taskshield.core.errors import StoreError
 from taskshield.stores.failures import explained
 from taskshield.stores.migrating import migrate
-from taskshield.stores.sql import WRITES, SqlStore
+from taskshield.stores.sql import SqlStore
+from taskshield.stores.sql_rows import WRITES
 
 _BUSY_MS = 5_000
 """How long to wait for another process that writes."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Column, Float, Index, MetaData, Table
 
-from taskshield.stores.columns import AnyText, ScopeNames, TierName, UtcTime
+from taskshield.stores.columns import AnyText, ScopeNames, TierName, UtcTime, Words
 
 METADATA = MetaData()
 VERSION_TABLE = "taskshield_version"
 """Where Alembic notes how far the migrations have come."""
-VERSION = "0001"
+VERSION = "0002"
 """The last step of the migrations, which made the tables what they are here."""
 
 SESSIONS = Table(
@@ -25,6 +25,13 @@ SESSIONS = Table(
     Column("state", AnyText),
     Column("created_at", UtcTime, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
+    Column("surface", AnyText),
+    Column("tasks", Words, nullable=False),
+    Column("messages", BigInteger, nullable=False),
+    Column("blocked", BigInteger, nullable=False),
+    Column("escalated", BigInteger, nullable=False),
+    Column("last_action", AnyText),
+    Column("last_at", UtcTime),
     Index("taskshield_sessions_newest", "tenant", "updated_at", "id"),
 )
 
@@ -48,8 +55,12 @@ RECORDS = Table(
     Column("digest", AnyText, nullable=False),
     # The databases' own ideas of upper and lower case differ, so words are sought in here.
     Column("folded", AnyText, nullable=False),
+    Column("tools", Words, nullable=False),
+    Column("llm_calls", BigInteger, nullable=False),
+    Column("llm_tokens", BigInteger, nullable=False),
     Index("taskshield_records_newest", "tenant", "at", "number", "id"),
     Index("taskshield_records_of_session", "tenant", "session", "at", "number", "id"),
+    Index("taskshield_records_in_order", "tenant", "session", "number", "id"),
 )
 
 APPROVALS = Table(
@@ -67,6 +78,7 @@ APPROVALS = Table(
     Column("decided_by", AnyText),
     Column("note", AnyText, nullable=False),
     Index("taskshield_approvals_newest", "tenant", "created_at", "id"),
+    Index("taskshield_approvals_of_session", "tenant", "session", "created_at", "id"),
 )
 
 ALIASES = Table(
@@ -93,10 +105,33 @@ KEYS = Table(
     Column("revoked_at", UtcTime),
 )
 
+LABELS = Table(
+    "taskshield_labels",
+    METADATA,
+    Column("tenant", AnyText, primary_key=True),
+    Column("decision", AnyText, primary_key=True),
+    Column("label", AnyText, nullable=False),
+    Column("note", AnyText, nullable=False),
+    Column("by", AnyText, nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Index("taskshield_labels_newest", "tenant", "at", "decision"),
+)
+
+LOGINS = Table(
+    "taskshield_logins",
+    METADATA,
+    Column("id", AnyText, primary_key=True),
+    Column("key", AnyText, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
+    Index("taskshield_logins_expiring", "expires_at"),
+)
+
 NEWEST: Mapping[Table, tuple[Column[Any], ...]] = {
     SESSIONS: (SESSIONS.c.updated_at, SESSIONS.c.id),
     RECORDS: (RECORDS.c.at, RECORDS.c.number, RECORDS.c.id),
     APPROVALS: (APPROVALS.c.created_at, APPROVALS.c.id),
     ALIASES: (ALIASES.c.at, ALIASES.c.alias),
+    LABELS: (LABELS.c.at, LABELS.c.decision),
 }
 """What grows without end, and what its rows are ordered by within a tenant."""

@@ -67,3 +67,19 @@ async def test_of_many_who_decide_at_once_one_does(store: Store) -> None:
     )
     assert len(set(answers)) == 1 and answers[0] is not None
     assert answers[0] == await store.approval("acme", "a1")
+
+
+@stored
+async def test_approvals_are_listed_by_session(store: Store) -> None:
+    made = [
+        approval(id=id, session=name, created_at=NOW + timedelta(seconds=number))
+        for number, (id, name) in enumerate([("a", "s1"), ("b", "s2"), ("c", "s1")])
+    ]
+    await store.commit(SESSION, [], made)
+    await store.decide("acme", "c", approve=True, by="alice")
+    found = await store.approvals("acme", session="s1")
+    assert [each.id for each in found.items] == ["c", "a"]
+    waiting = await store.approvals("acme", session="s1", status="pending")
+    assert [each.id for each in waiting.items] == ["a"]
+    assert (await store.approvals("acme", session="s3")).items == ()
+    assert (await store.approvals("evil", session="s1")).items == ()

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from taskshield.core.store import AuditQuery, Store
-from tests.stores.rows import AGES_AGO, KEY, NOW, approval, record, session, stored
+from tests.stores.rows import AGES_AGO, KEY, NOW, approval, label, record, session, stored
 
 YEAR = timedelta(days=365)
 
@@ -76,6 +76,16 @@ async def test_all_can_be_forgotten_but_keys(store: Store) -> None:
     assert await left(store, "a") == ([], [], [])
     assert await store.named("a", ["resp"]) == {}
     assert await store.keys() == (KEY,)
+
+
+@stored
+async def test_labels_are_forgotten_with_the_rest(store: Store) -> None:
+    for number, id in enumerate("abc"):
+        at = (AGES_AGO if id == "a" else NOW) + timedelta(seconds=number)
+        await store.set_label(label(decision=id, at=at))
+    assert await store.prune(older_than=YEAR, keep=None) == 1
+    assert await store.prune(older_than=None, keep=1) == 1
+    assert [each.decision for each in (await store.labels("acme")).items] == ["c"]
 
 
 @stored

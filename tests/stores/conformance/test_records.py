@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from taskshield.core.store import AuditQuery, Store
+from taskshield.core.errors import WireFormatError
+from taskshield.core.store import AuditQuery, Store, Tally
 from taskshield.core.tools import Tier
 from tests.stores.rows import NOW, SESSION, record, stored
 
@@ -95,3 +96,52 @@ async def test_records_without_texts(store: Store) -> None:
     bare = record(summary="", case=None)
     await store.commit(SESSION, [bare])
     assert await store.decision("acme", "d1") == bare
+
+
+@stored
+async def test_a_session_is_read_in_the_order_in_which_it_was_said(store: Store) -> None:
+    # Two messages of one moment, and one that was written down late.
+    times = {0: NOW, 1: NOW, 2: NOW + 9 * SECOND, 3: NOW + SECOND, 4: NOW + SECOND}
+    records = [record(id=f"d{n}", number=n, at=at) for n, at in reversed(times.items())]
+    others = [record(id="x", session="s2"), record(id="y", tenant="evil")]
+    await store.commit(SESSION, [*records, *others])
+    said = await store.timeline("acme", "s1")
+    assert [each.number for each in said] == [0, 1, 2, 3, 4]
+    assert said[0] == records[-1]
+    some = await store.timeline("acme", "s1", after=1, limit=2)
+    assert [each.number for each in some] == [2, 3]
+    assert await store.timeline("acme", "s1", after=4) == ()
+    assert await store.timeline("evil", "s2") == ()
+    with pytest.raises(WireFormatError, match="limit"):
+        await store.timeline("acme", "s1", limit=0)
+
+
+@stored
+async def test_what_counts_of_records_is_read_without_them(store: Store) -> None:
+    counted = record(
+        id="new",
+        at=NOW + SECOND,
+        action="block",
+        check="failed",
+        tier=Tier.FINANCIAL,
+        tools=("send_money", "\ud800"),
+        llm_calls=2,
+        llm_tokens=300,
+    )
+    old = record(id="old", at=NOW - SECOND)
+    await store.commit(SESSION, [counted, old, record(), record(id="x", tenant="evil")])
+    assert await store.decision("acme", "new") == counted
+    tallies = await store.tallies("acme", since=NOW, limit=9)
+    assert [tally.at for tally in tallies] == [NOW + SECOND, NOW]
+    assert tallies[0] == Tally(
+        at=counted.at,
+        surface="native",
+        action="block",
+        check="failed",
+        tier=Tier.FINANCIAL,
+        tools=("send_money", "\ud800"),
+        elapsed_ms=1.25,
+        llm_calls=2,
+        llm_tokens=300,
+    )
+    assert await store.tallies("acme", since=NOW, limit=1) == tallies[:1]

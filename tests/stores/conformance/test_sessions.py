@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from taskshield.core.errors import StoreConflict, StoreError, WireFormatError
-from taskshield.core.store import AuditQuery, Store
+from taskshield.core.store import AuditQuery, ListedSession, Store
 from tests.stores.rows import (
     AGES_AGO,
     APPROVAL,
@@ -92,12 +92,13 @@ async def test_a_row_that_is_there_already_undoes_the_whole_commit(store: Store)
 @stored
 async def test_tenants_do_not_see_each_other(store: Store) -> None:
     await store.commit(SESSION, [RECORD], [APPROVAL], ["resp"])
-    await store.commit(session(tenant="evil", state="own"), [record(tenant="evil", summary="own")])
+    own = session(tenant="evil", surface="own")
+    await store.commit(own, [record(tenant="evil", summary="own")])
     assert await store.approval("evil", "a1") is None
     assert await store.decide("evil", "a1", approve=True, by="mallory") is None
     assert await store.named("evil", ["resp"]) == {}
     assert (await store.approvals("evil")).items == ()
-    assert [each.state for each in (await store.sessions("evil")).items] == ["own"]
+    assert [each.surface for each in (await store.sessions("evil")).items] == ["own"]
     assert [each.summary for each in (await store.search("evil", AuditQuery())).items] == ["own"]
     assert await store.session("acme", "s1") == SESSION
     assert await store.approval("acme", "a1") == APPROVAL
@@ -131,7 +132,27 @@ async def test_pages_hold_every_row_once_though_others_come_and_go(store: Store)
 async def test_a_page_that_is_just_full_is_the_last(store: Store) -> None:
     await store.commit(SESSION, [])
     page = await store.sessions("acme", limit=1)
-    assert page.items == (SESSION,) and page.next is None
+    assert [each.id for each in page.items] == ["s1"] and page.next is None
+
+
+@stored
+async def test_a_list_shows_what_a_session_is_about_without_its_state(store: Store) -> None:
+    await store.commit(SESSION, [])
+    shown = {
+        "surface": "proxy",
+        "tasks": ("Pay the \ud800 bill.", ""),
+        "messages": 4,
+        "blocked": 2,
+        "escalated": 1,
+        "last_action": "block",
+        "last_at": NOW + timedelta(seconds=1),
+    }
+    later = session(version=2, **shown)
+    await store.commit(later, [])
+    (listed,) = (await store.sessions("acme")).items
+    own = {"tenant": "acme", "id": "s1", "version": 2, "created_at": NOW, "updated_at": NOW}
+    assert listed == ListedSession(**own, **shown)  # type: ignore[arg-type]
+    assert await store.session("acme", "s1") == later
 
 
 @stored

@@ -1,117 +1,56 @@
 """The native API: sessions, decisions, approvals, settings. Its OpenAPI document is complete."""
 
 import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response, Security
-from fastapi.routing import APIRoute
-from fastapi.security import APIKeyHeader, HTTPBearer
-from pydantic import AfterValidator, AwareDatetime, Field
+from fastapi import APIRouter, Query
 
 from taskshield._version import __version__
-from taskshield.adapters import values_json
-from taskshield.core.decisions import Action, Case, Check
-from taskshield.core.store import ApprovalStatus, AuditQuery, AuditRecord
+from taskshield.core.decisions import Action, Check
+from taskshield.core.store import ApprovalStatus, AuditQuery
 from taskshield.core.tools import Tier
 from taskshield.engine.decide import decide
-from taskshield.server.ascii_json import AsciiResponse
-from taskshield.server.auth import KEY_HEADERS, Caller
-from taskshield.server.errors import Refused
+from taskshield.server.records import stored_case
+from taskshield.server.routes import benchmarks, labels, playground, stats, timeline
 from taskshield.server.routes.native_models import (
     ApprovalList,
     ApprovalOut,
     CheckedOut,
     DecisionOut,
-    ErrorBody,
     NewMessages,
     NewSession,
     RecordOut,
     Records,
     Replay,
     SelfTestOut,
-    SessionOut,
-    Sessions,
     SettingsOut,
     Verdict,
 )
-from taskshield.server.services import Services, admitted, services
+from taskshield.server.routes.native_parts import (
+    LONGEST_NAME,
+    NAME,
+    Admin,
+    After,
+    Approver,
+    Checker,
+    Id,
+    Limit,
+    Moment,
+    Reader,
+    Server,
+    native_router,
+    recorded,
+)
+from taskshield.server.routes.native_sessions import SessionOut, Sessions
 from taskshield.server.surfaces import Surface
 
-NAME = "native"
-
 _LONGEST_WAIT_S = 60.0
-_LONGEST_NAME = 512
-"""Of a session, on any surface; as long as stores take one."""
-_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _WITHOUT_NOTE = Verdict()
 _USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
 
 
-class _Guarded(APIRoute):
-    """A route that knows who asks before the framework reads and parses what is asked."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-
-        async def guarded(request: Request) -> Response:
-            await services(request).auth.recognise(request)
-            return await handle(request)
-
-        return guarded
-
-
-async def _server(request: Request) -> Services:
-    return services(request)  # the framework would run a plain function in a thread
-
-
-async def _checker(request: Request) -> Caller:
-    return await admitted(request, "check")
-
-
-async def _reader(request: Request) -> Caller:
-    return await admitted(request, "check", "approve")
-
-
-async def _approver(request: Request) -> Caller:
-    return await admitted(request, "approve")
-
-
-async def _admin(request: Request) -> Caller:
-    return await admitted(request, "admin")
-
-
-def _in_utc(moment: datetime) -> datetime:
-    try:
-        return moment.astimezone(UTC)
-    except OverflowError:  # a time zone leads beyond the first or the last day of the calendar
-        return _FIRST if moment.year == _FIRST.year else _LAST
-
-
-Checker = Annotated[Caller, Depends(_checker)]
-Reader = Annotated[Caller, Depends(_reader)]
-Approver = Annotated[Caller, Depends(_approver)]
-Admin = Annotated[Caller, Depends(_admin)]
-Server = Annotated[Services, Depends(_server)]
-Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
-Id = Annotated[str, Path(max_length=_LONGEST_NAME)]
-Cursor = Annotated[
-    str, Field(pattern="^[A-Za-z0-9_=-]{1,4400}$", json_schema_extra={"format": "cursor"})
-]
-After = Annotated[Cursor | None, Query(description="`next` of the page before")]
-Limit = Annotated[int, Query(ge=1, le=200)]
-
-router = APIRouter(
-    prefix="/api",
-    route_class=_Guarded,
-    dependencies=[  # for the document alone: `admitted` looks into all headers
-        Security(APIKeyHeader(name=KEY_HEADERS[0], scheme_name="key", auto_error=False)),
-        Security(HTTPBearer(scheme_name="bearer", auto_error=False)),
-    ],
-    default_response_class=AsciiResponse,
-    responses={"default": {"model": ErrorBody, "description": "Why it was not carried out"}},
-)
+router = native_router()
 
 
 @router.post("/sessions", status_code=201, tags=["sessions"])
@@ -160,16 +99,16 @@ async def check_messages(
 async def search_decisions(
     caller: Checker,
     server: Server,
-    session: Annotated[str | None, Query(max_length=_LONGEST_NAME)] = None,
+    session: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
     action: Action | None = None,
     check: Check | None = None,
     tier: Tier | None = None,
-    judge: Annotated[str | None, Query(max_length=_LONGEST_NAME)] = None,
-    surface: Annotated[str | None, Query(max_length=_LONGEST_NAME)] = None,
+    judge: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
+    surface: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
     since: Annotated[Moment | None, Query(description="not before")] = None,
     until: Annotated[Moment | None, Query(description="before")] = None,
     words: Annotated[
-        str | None, Query(max_length=_LONGEST_NAME, description="in the summary")
+        str | None, Query(max_length=LONGEST_NAME, description="in the summary")
     ] = None,
     after: After = None,
     limit: Limit = 50,
@@ -192,16 +131,14 @@ async def search_decisions(
 @router.get("/decisions/{decision}", tags=["decisions"])
 async def get_decision(decision: Id, caller: Reader, server: Server) -> RecordOut:
     """A decision as it was written down."""
-    return RecordOut.of(await _record(server, caller, decision))
+    return RecordOut.of(await recorded(server, caller, decision))
 
 
 @router.post("/decisions/{decision}/replay", tags=["decisions"])
 async def replay_decision(decision: Id, caller: Checker, server: Server) -> Replay:
     """Make a decision again from its stored case."""
-    record = await _record(server, caller, decision)
-    if record.case is None:
-        raise Refused(410, "gone", "the case was not stored: texts are not stored here")
-    again = decide(values_json.load(Case, record.case))
+    record = await recorded(server, caller, decision)
+    again = decide(stored_case(record))
     return Replay(same=again.action == record.action, decision=DecisionOut.of(again))
 
 
@@ -210,12 +147,16 @@ async def list_approvals(
     caller: Reader,
     server: Server,
     status: ApprovalStatus | None = None,
+    session: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
     after: After = None,
     limit: Limit = 50,
 ) -> ApprovalList:
     """List approvals, newest first."""
-    page = await server.store.approvals(caller.tenant, status=status, after=after, limit=limit)
-    return ApprovalList.of(page)
+    return ApprovalList.of(
+        await server.store.approvals(
+            caller.tenant, status=status, session=session, after=after, limit=limit
+        )
+    )
 
 
 @router.get("/approvals/{approval}", tags=["approvals"])
@@ -260,13 +201,6 @@ async def run_self_test(caller: Admin, server: Server) -> SelfTestOut:
     return SelfTestOut(passed=outcome.passed, failures=list(outcome.failures))
 
 
-async def _record(server: Services, caller: Caller, id: str) -> AuditRecord:
-    record = await server.store.decision(caller.tenant, id)
-    if record is None:
-        raise Refused(404, "not_found", "there is no such decision")
-    return record
-
-
 def _masked(value: Any) -> Any:
     """Settings without the passwords that addresses may hold; other secrets are masked already."""
     if isinstance(value, Mapping):
@@ -276,4 +210,23 @@ def _masked(value: Any) -> Any:
     return _USERINFO.sub("***@", value) if isinstance(value, str) else value
 
 
-SURFACE = Surface(name=NAME, prefixes=("/api",), router=router)
+def _whole(*parts: APIRouter) -> APIRouter:
+    whole = APIRouter()
+    for part in parts:
+        whole.include_router(part)
+    return whole
+
+
+SURFACE = Surface(
+    name=NAME,
+    prefixes=("/api",),
+    router=_whole(
+        router,
+        timeline.router,
+        labels.router,
+        stats.router,
+        playground.router,
+        benchmarks.router,
+    ),
+    logins=True,
+)

@@ -8,26 +8,27 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from taskshield.adapters.native import WireMessage, WireTool
 from taskshield.core.decisions import Action, Check, Decision, Finding, Outage
-from taskshield.core.instructions import Grant
-from taskshield.core.store import Approval, ApprovalStatus, AuditRecord, Page, StoredSession
+from taskshield.core.store import Approval, ApprovalStatus, AuditRecord, Page
 from taskshield.core.tools import Tier
 from taskshield.core.usage import Usage
-from taskshield.engine.state import Counters
-from taskshield.server.points import Point
 
 SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._:~-]{1,128}$")]
 """An id that can stand in a path."""
 
 
-class _Request(BaseModel):
+class Asked(BaseModel):
+    """What a client sends."""
+
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
-class _Answer(BaseModel):
+class Answer(BaseModel):
+    """What a client is told."""
+
     model_config = ConfigDict(frozen=True)
 
 
-class NewSession(_Request):
+class NewSession(Asked):
     """A session to begin."""
 
     id: SessionId | None = None
@@ -65,7 +66,7 @@ class NewMessage(WireMessage):
     )
 
 
-class NewMessages(_Request):
+class NewMessages(Asked):
     """The next messages of a session."""
 
     messages: Annotated[list[NewMessage], Field(min_length=1)]
@@ -73,107 +74,13 @@ class NewMessages(_Request):
     """Tools that the session does not know yet."""
 
 
-class Verdict(_Request):
+class Verdict(Asked):
     """A person's word on an approval."""
 
     note: Annotated[str, Field(max_length=2_000)] = ""
 
 
-class TaskOut(_Answer):
-    """A task of the user."""
-
-    id: str
-    text: str
-    grant: Grant | None
-    """Authority that the task hands to a source."""
-    message: int
-    """Number of the message that it was read from."""
-
-
-class TaintedOut(_Answer):
-    """A directive from tool output that does not serve the user's tasks."""
-
-    id: str
-    text: str
-    message: int
-
-
-class SessionOut(_Answer):
-    """A session as it is now."""
-
-    id: str
-    version: int
-    created_at: datetime
-    messages: int
-    """How many it has seen."""
-    tools: list[str]
-    tasks: list[TaskOut]
-    objectives: list[str]
-    """What the system message is for, as far as it says so."""
-    tainted: list[TaintedOut]
-    counters: Counters
-    usage: Usage
-    rounds_used: int
-    """Feedback rounds spent since the user last spoke."""
-
-    @classmethod
-    def of(cls, point: Point) -> "SessionOut":
-        """From the point where the session is."""
-        state = point.state
-        return cls(
-            id=point.id,
-            version=point.version,
-            created_at=point.created_at,
-            messages=state.messages,
-            tools=sorted(state.tools),
-            tasks=[
-                TaskOut(
-                    id=task.id,
-                    text=task.text,
-                    grant=task.grant,
-                    message=task.instruction.origin.message,
-                )
-                for task in state.tasks
-            ],
-            objectives=[objective.text for objective in state.objectives],
-            tainted=[
-                TaintedOut(
-                    id=item.id,
-                    text=item.instruction.text,
-                    message=item.instruction.origin.message,
-                )
-                for item in state.tainted
-            ],
-            counters=state.counters,
-            usage=state.usage,
-            rounds_used=state.rounds_used,
-        )
-
-
-class SessionRow(_Answer):
-    """A session in a list."""
-
-    id: str
-    version: int
-    created_at: datetime
-    updated_at: datetime
-
-
-class Sessions(_Answer):
-    """Some of all sessions, those written last first."""
-
-    items: list[SessionRow]
-    next: str | None
-    """Give this back as `after` to get those that follow; null at the end."""
-
-    @classmethod
-    def of(cls, page: Page[StoredSession]) -> "Sessions":
-        """From a page of the store."""
-        rows = [SessionRow.model_validate(item, from_attributes=True) for item in page.items]
-        return cls(items=rows, next=page.next)
-
-
-class CallOut(_Answer):
+class CallOut(Answer):
     """What becomes of one tool call."""
 
     id: str
@@ -183,7 +90,7 @@ class CallOut(_Answer):
     allowed: bool
 
 
-class DecisionOut(_Answer):
+class DecisionOut(Answer):
     """The answer to one message."""
 
     id: str
@@ -253,14 +160,14 @@ class DecisionOut(_Answer):
         )
 
 
-class CheckedOut(_Answer):
+class CheckedOut(Answer):
     """What became of the messages, one decision for each."""
 
     session: str
     decisions: list[DecisionOut]
 
 
-class RecordOut(_Answer):
+class RecordOut(Answer):
     """A decision as it was written down."""
 
     id: str
@@ -302,7 +209,7 @@ class RecordOut(_Answer):
         )
 
 
-class Records(_Answer):
+class Records(Answer):
     """Some of all decisions, newest first."""
 
     items: list[RecordOut]
@@ -315,7 +222,7 @@ class Records(_Answer):
         return cls(items=[RecordOut.of(record) for record in page.items], next=page.next)
 
 
-class Replay(_Answer):
+class Replay(Answer):
     """A decision that was made again from its stored case."""
 
     same: bool
@@ -323,7 +230,7 @@ class Replay(_Answer):
     decision: DecisionOut
 
 
-class ApprovalOut(_Answer):
+class ApprovalOut(Answer):
     """A person is asked whether something that was held back may go on."""
 
     id: str
@@ -345,7 +252,7 @@ class ApprovalOut(_Answer):
         return cls.model_validate(approval, from_attributes=True)
 
 
-class ApprovalList(_Answer):
+class ApprovalList(Answer):
     """Some of all approvals, newest first."""
 
     items: list[ApprovalOut]
@@ -358,14 +265,14 @@ class ApprovalList(_Answer):
         return cls(items=[ApprovalOut.of(item) for item in page.items], next=page.next)
 
 
-class SelfTestOut(_Answer):
+class SelfTestOut(Answer):
     """How the self-test went."""
 
     passed: bool
     failures: list[str]
 
 
-class SettingsOut(_Answer):
+class SettingsOut(Answer):
     """The settings in force; secrets are masked."""
 
     version: str
@@ -373,7 +280,7 @@ class SettingsOut(_Answer):
     settings: Mapping[str, Any]
 
 
-class ErrorDetail(_Answer):
+class ErrorDetail(Answer):
     """Why a request was not carried out."""
 
     code: str
@@ -382,7 +289,7 @@ class ErrorDetail(_Answer):
     """One sentence for people."""
 
 
-class ErrorBody(_Answer):
+class ErrorBody(Answer):
     """The body of every error."""
 
     error: ErrorDetail

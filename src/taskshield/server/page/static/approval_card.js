@@ -1,0 +1,215 @@
+/** One approval: what is asked, how much time is left, and the two answers. */
+
+import { get, may } from "./api.js";
+import { fill, h, icon } from "./dom.js";
+import { ago, remaining } from "./format.js";
+import { taskList } from "./matrix.js";
+import { MessageCard } from "./message_card.js";
+import { sessionLink } from "./routes.js";
+import { said } from "./visible.js";
+
+/** @typedef {import("./wire.js").Approval} Approval */
+/** @typedef {"approve" | "deny"} Verdict */
+
+const SOON_MS = 60_000;
+
+const UNKNOWN = () =>
+  h("p.quiet", {}, "The call itself cannot be shown: only its summary is known.");
+
+const SETTLED = {
+  approved: { tone: "good", icon: "check", word: "Approved" },
+  denied: { tone: "bad", icon: "cross", word: "Denied" },
+  expired: { tone: "plain", icon: "pause", word: "Expired" },
+};
+
+/**
+ * Who decided, in words; on a server without keys nobody has a name.
+ *
+ * @param {Approval} approval
+ */
+export function byWhom({ decided_by: name }) {
+  return name === null || name === "nobody" ? "" : ` by ${name}`;
+}
+
+export class ApprovalCard {
+  /**
+   * @param {Approval} approval
+   * @param {(card: ApprovalCard, verdict: Verdict, note: string) => void} decide
+   */
+  constructor(approval, decide) {
+    this.approval = approval;
+    this.decide = decide;
+    this.deadline = h("span.deadline");
+    this.answer = h("div.answer");
+    this.details = h("div.approval-details");
+    this.told = h("p.told", { role: "status" });
+    this.summary = said(approval.summary, "p.summary");
+    this.element = h(
+      "li.approval",
+      { tabindex: "-1" },
+      h(
+        "header",
+        {},
+        said(approval.session, "a.mono", {
+          href: sessionLink(approval.session),
+          title: "See the whole session",
+        }),
+        h("span.quiet", {}, `asked ${ago(approval.created_at)}`),
+        h("span.push"),
+        this.deadline,
+      ),
+      this.summary,
+      this.details,
+      this.answer,
+      this.told,
+    );
+    this.show(approval);
+  }
+
+  get pending() {
+    return this.approval.status === "pending" && Date.parse(this.approval.deadline) > Date.now();
+  }
+
+  /**
+   * As it is now.
+   *
+   * @param {Approval} approval
+   */
+  show(approval) {
+    this.approval = approval;
+    this.element.classList.toggle("settled", !this.pending);
+    if (!this.pending) this.summary.hidden = false;
+    fill(this.answer, this.pending ? this.#choices() : null);
+    if (!this.pending) this.#settled();
+    this.tick();
+  }
+
+  /** Let the clock go on. */
+  tick() {
+    if (this.pending) {
+      const left = Date.parse(this.approval.deadline) - Date.now();
+      this.deadline.classList.toggle("soon", left < SOON_MS);
+      fill(this.deadline, `${remaining(left)} left`);
+    } else if (this.approval.status === "pending") {
+      this.show({ ...this.approval, status: "expired" });
+    }
+  }
+
+  /**
+   * Say something about it that matters now.
+   *
+   * @param {string} text
+   */
+  tell(text) {
+    fill(this.told, said(text));
+  }
+
+  /**
+   * Ask for a reason before the answer is sent.
+   *
+   * @param {Verdict} verdict
+   */
+  ask(verdict) {
+    if (!this.pending || !may("approve")) return;
+    const note = h("input", {
+      type: "text",
+      maxlength: "2000",
+      placeholder: "Reason (optional)",
+      "aria-label": "Reason",
+    });
+    const form = h(
+      "form.reason",
+      {
+        onsubmit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          this.decide(this, verdict, note.value.trim());
+        },
+        onkeydown: (/** @type {KeyboardEvent} */ event) => {
+          if (event.key !== "Escape") return;
+          fill(this.answer, this.#choices());
+          this.element.focus();
+        },
+      },
+      note,
+      h(
+        `button.button.${verdict === "approve" ? "primary" : "danger"}`,
+        {},
+        verdict === "approve" ? "Approve" : "Deny",
+        h("kbd", {}, "Enter"),
+      ),
+      h(
+        "button.button",
+        { type: "button", onclick: () => fill(this.answer, this.#choices()) },
+        "Cancel",
+        h("kbd", {}, "Esc"),
+      ),
+    );
+    fill(this.answer, form);
+    note.focus();
+  }
+
+  /** Show the call that is asked about and what the user wants, once. */
+  async explain() {
+    if (this.details.hasChildNodes()) return;
+    fill(this.details, h("p.quiet", {}, "Loading the call …"));
+    try {
+      const { session, number } = await get(
+        `/decisions/${encodeURIComponent(this.approval.decision)}`,
+      );
+      const query = { after: number - 1, limit: 1 };
+      const page = await get(`/sessions/${encodeURIComponent(session)}/timeline`, query);
+      const item = page.items.find(
+        (/** @type {{number: number}} */ each) => each.number === number,
+      );
+      if (item === undefined) {
+        fill(this.details, UNKNOWN());
+        return;
+      }
+      this.summary.hidden = true;
+      fill(
+        this.details,
+        h("h3", {}, "The user asked"),
+        taskList(page.tasks),
+        h("h3", {}, "The agent wants to"),
+        new MessageCard(item).element,
+      );
+    } catch {
+      fill(this.details, UNKNOWN());
+    }
+  }
+
+  #choices() {
+    if (!may("approve"))
+      return h("p.quiet", {}, "Your key may not decide this: it lacks the scope approve.");
+    return h(
+      "div.choices",
+      {},
+      h(
+        "button.button.primary",
+        { type: "button", onclick: () => this.ask("approve") },
+        icon("check"),
+        "Approve",
+        h("kbd", {}, "a"),
+      ),
+      h(
+        "button.button.danger",
+        { type: "button", onclick: () => this.ask("deny") },
+        icon("cross"),
+        "Deny",
+        h("kbd", {}, "d"),
+      ),
+    );
+  }
+
+  #settled() {
+    const { status, decided_at: at, note } = this.approval;
+    const known = SETTLED[status === "pending" ? "expired" : status];
+    fill(this.deadline, h(`span.badge.${known.tone}`, {}, icon(known.icon), known.word));
+    const words = [
+      byWhom(this.approval).trim(),
+      at !== null && ago(at),
+      note !== "" && `“${note}”`,
+    ].filter(Boolean);
+    if (words.length > 0) fill(this.answer, said(words.join(" · "), "p.quiet"));
+  }
+}

@@ -1,0 +1,108 @@
+/** Scores as a matrix: instructions down, the user's tasks across. */
+
+import { levelClass } from "./badges.js";
+import { h } from "./dom.js";
+import { score } from "./format.js";
+import { clipped, said, visibleText } from "./visible.js";
+
+/** @typedef {import("./wire.js").Item} Item */
+/** @typedef {import("./wire.js").Task} Task */
+/** @typedef {import("./wire.js").Finding} Finding */
+
+const LONGEST = 60;
+
+/**
+ * Those tasks, numbered as the matrix numbers them.
+ *
+ * @param {Task[]} tasks
+ */
+export function taskList(tasks) {
+  if (tasks.length === 0) return h("p.quiet", {}, "The user has not asked for anything yet.");
+  return h(
+    "ol.tasks",
+    {},
+    tasks.map((task, index) =>
+      h(
+        "li",
+        {},
+        h("span.task-number", {}, `T${index + 1}`),
+        h(
+          "div",
+          {},
+          said(task.text),
+          task.grant !== null && said(`obeys ${task.grant.source}: ${task.grant.scope}`, "p.quiet"),
+        ),
+      ),
+    ),
+  );
+}
+
+/**
+ * @param {Item[]} items
+ * @param {Task[]} tasks
+ * @param {(number: number) => string} linkTo where a message is
+ */
+export function matrix(items, tasks, linkTo) {
+  const rows = items.flatMap((item) =>
+    item.level === "user" ? [] : item.decision.findings.map((finding) => ({ item, finding })),
+  );
+  if (rows.length === 0)
+    return h("p.quiet", {}, "No instruction was found in what the agent did and read.");
+  return h(
+    "table.matrix",
+    {},
+    h("caption.sr-only", {}, "How much each instruction serves each task"),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { scope: "col" }, "Instruction"),
+        tasks.map((task, index) =>
+          h("th", { scope: "col", title: visibleText(task.text) }, `T${index + 1}`),
+        ),
+        h("th", { scope: "col", title: "sum over the tasks" }, "Sum"),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      rows.map(({ item, finding }) => row(item, finding, tasks, linkTo)),
+    ),
+  );
+}
+
+/**
+ * @param {Item} item
+ * @param {Finding} finding
+ * @param {Task[]} tasks
+ * @param {(number: number) => string} linkTo
+ */
+function row(item, finding, tasks, linkTo) {
+  const scores = new Map(finding.scores.map((each) => [each.target, each]));
+  return h(
+    `tr.${finding.aligned ? "good" : "bad"}`,
+    {},
+    h(
+      "th",
+      { scope: "row" },
+      h(
+        "a",
+        { href: linkTo(item.number), class: `row-level ${levelClass(item.level)}` },
+        `#${item.number}`,
+      ),
+      " ",
+      said(clipped(finding.instruction.text, LONGEST)),
+    ),
+    tasks.map((task) => cell(scores.get(task.id))),
+    h("td.sum", { title: `must exceed ${score(finding.epsilon)}` }, score(finding.total)),
+  );
+}
+
+/** @param {import("./wire.js").Score | undefined} given */
+function cell(given) {
+  if (given === undefined) return h("td.none", {}, h("span.sr-only", {}, "not scored"));
+  const depth = Math.round(10 * Math.min(1, Math.max(0, given.value)));
+  return h("td", { class: `heat-${depth}`, title: visibleText(given.reason) }, score(given.value));
+}

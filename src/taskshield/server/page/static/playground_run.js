@@ -1,0 +1,118 @@
+/** What a judge made of a conversation in the playground. */
+
+import { HELD } from "./badges.js";
+import { h, icon } from "./dom.js";
+import { counted, duration } from "./format.js";
+import { matrix, taskList } from "./matrix.js";
+import { Timeline } from "./timeline.js";
+import { said } from "./visible.js";
+
+/**
+ * @typedef {object} Run
+ * @property {string} judge
+ * @property {import("./wire.js").Decision[]} decisions
+ * @property {string[]} texts of the messages, as the server read them
+ * @property {import("./wire.js").Task[]} tasks
+ * @property {import("./wire.js").Evidence[][]} evidence
+ * @property {string | null} error
+ */
+
+/**
+ * @param {Run} run
+ * @returns {{element: HTMLElement, stop: () => void}}
+ */
+export function runCard(run) {
+  if (run.error !== null) {
+    const element = h("section.run", {}, said(run.judge, "h2"), said(run.error, "p.note.bad"));
+    return { element, stop: () => {} };
+  }
+  const timeline = new Timeline();
+  const items = itemsOf(run);
+  timeline.add(items);
+  const element = h(
+    "section.run",
+    { "aria-label": "Verdict" },
+    h("header", {}, said(run.judge, "h2"), h("span.quiet", {}, timeOf(run))),
+    verdict(run),
+    h(
+      "details.panel",
+      {},
+      h("summary", {}, "Tasks and scores"),
+      taskList(run.tasks),
+      h(
+        "div.matrix-scroll",
+        { tabindex: "0", role: "region", "aria-label": "Scores" },
+        matrix(items, run.tasks, () => "#/playground"),
+      ),
+    ),
+    timeline.element,
+  );
+  return { element, stop: () => timeline.stop() };
+}
+
+/**
+ * @param {Run} run
+ * @returns {import("./wire.js").Item[]}
+ */
+function itemsOf(run) {
+  return run.decisions.map((decision, index) => ({
+    number: decision.number,
+    level: decision.level,
+    text: run.texts[index],
+    at: null,
+    surface: null,
+    label: null,
+    decision,
+    evidence: run.evidence[index] ?? [],
+  }));
+}
+
+/** @param {Run} run */
+function verdict(run) {
+  const held = run.decisions.filter((decision) => HELD.has(decision.action));
+  const marked = run.decisions.filter((decision) =>
+    ["annotate", "redact", "withhold", "observe"].includes(decision.action),
+  );
+  const unchecked = run.decisions.filter((decision) => decision.check === "failed");
+  if (held.length > 0) {
+    const first = held[0].findings.find((finding) => !finding.aligned);
+    return box(
+      "bad",
+      "cross",
+      `Holds back ${counted(held.length, "step")}`,
+      first?.reason ?? held[0].feedback ?? "",
+    );
+  }
+  if (unchecked.length > 0)
+    return box("bad", "hand", `Could not check ${counted(unchecked.length, "message")}`, "");
+  if (marked.length > 0) {
+    const first = marked[0].findings.find((finding) => !finding.aligned);
+    return box(
+      "warn",
+      "note",
+      `Passes it on with a warning at ${counted(marked.length, "message")}`,
+      first?.reason ?? "",
+    );
+  }
+  return box("good", "check", "Everything serves the user's tasks", "");
+}
+
+/**
+ * @param {string} tone
+ * @param {string} sign
+ * @param {string} title
+ * @param {string} reason
+ */
+function box(tone, sign, title, reason) {
+  return h(
+    `div.verdict.${tone}`,
+    {},
+    icon(sign),
+    h("div", {}, h("strong", {}, title), reason !== "" && said(reason, "p")),
+  );
+}
+
+/** @param {Run} run */
+function timeOf(run) {
+  return duration(run.decisions.reduce((sum, decision) => sum + decision.elapsed_ms, 0));
+}

@@ -1,0 +1,37 @@
+/** Where things are in the page: addresses in the fragment. */
+
+/**
+ * @typedef {object} View
+ * @property {string} title
+ * @property {string} section the part of the page that it belongs to
+ * @property {(main: HTMLElement) => void} show
+ * @property {() => void} stop
+ * @property {(words: string[]) => boolean} [accepts] whether it shows that route itself
+ */
+
+/**
+ * The words of a fragment: "#/sessions/a%2Fb" is ["sessions", "a/b"].
+ *
+ * @param {string} fragment
+ * @returns {string[]}
+ */
+export function wordsOfFragment(fragment) {
+  return fragment.replace(/^#\/?/, "").split("/").filter(Boolean).map(decoded);
+}
+
+/**
+ * @param {string} id
+ * @param {number} [number] of a message
+ */
+export function sessionLink(id, number) {
+  return `#/sessions/${encodeURIComponent(id)}${number === undefined ? "" : `/${number}`}`;
+}
+
+/** @param {string} word */
+function decoded(word) {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return word;
+  }
+}

@@ -1,0 +1,262 @@
+/** Approvals: what waits for a person, the most urgent first; and what was settled lately. */
+
+import { ApiError, get, send } from "./api.js";
+import { ApprovalCard, byWhom } from "./approval_card.js";
+import { fill, h } from "./dom.js";
+import { counted } from "./format.js";
+import { failure, nothing, toast, wordsOf } from "./notices.js";
+import { on } from "./stream.js";
+
+/** @typedef {import("./wire.js").Approval} Approval */
+
+const POLL_MS = 10_000;
+const TICK_MS = 1000;
+const SETTLED_SHOWN = 20;
+
+export class ApprovalsView {
+  title = "Approvals";
+  section = "approvals";
+
+  constructor() {
+    /** @type {Map<string, ApprovalCard>} */
+    this.cards = new Map();
+    this.queue = h("ol.approvals", { "aria-label": "Waiting" });
+    this.settled = h("ol.approvals", { "aria-label": "Settled" });
+    this.empty = h("div");
+    this.waiting = h("p.quiet", { role: "status" }, "\u00a0");
+    this.settledPart = h(
+      "section.settled-part",
+      { hidden: true },
+      h("h2", {}, "Settled lately"),
+      this.settled,
+    );
+    /** @type {(() => void)[]} */
+    this.endings = [];
+  }
+
+  /** @param {HTMLElement} main */
+  show(main) {
+    fill(
+      main,
+      h("header.view-head", {}, h("h1", {}, "Approvals"), this.waiting),
+      h(
+        "p.hints",
+        {},
+        hint("j", "next"),
+        hint("k", "previous"),
+        hint("a", "approve"),
+        hint("d", "deny"),
+        hint("Esc", "cancel"),
+      ),
+      this.empty,
+      this.queue,
+      this.settledPart,
+    );
+    const poll = setInterval(() => this.#load(), POLL_MS);
+    const tick = setInterval(() => this.#tick(), TICK_MS);
+    const key = (/** @type {KeyboardEvent} */ event) => this.#key(event);
+    document.addEventListener("keydown", key);
+    this.endings.push(
+      () => clearInterval(poll),
+      () => clearInterval(tick),
+      () => document.removeEventListener("keydown", key),
+      on("approval", (approval) => this.#settle(approval)),
+      on("reset", () => this.#load()),
+    );
+    this.#load();
+  }
+
+  stop() {
+    for (const end of this.endings) end();
+  }
+
+  get #waitingCards() {
+    return [...this.queue.children]
+      .map((element) => this.cards.get(/** @type {HTMLElement} */ (element).dataset.id ?? ""))
+      .filter((card) => card !== undefined);
+  }
+
+  async #load() {
+    try {
+      const [pending, lately] = await Promise.all([
+        get("/approvals", { status: "pending", limit: 200 }),
+        get("/approvals", { limit: SETTLED_SHOWN }),
+      ]);
+      const settled = lately.items.filter(
+        (/** @type {Approval} */ each) => each.status !== "pending",
+      );
+      for (const approval of [...settled.reverse(), ...pending.items]) this.#put(approval);
+      this.#sum();
+    } catch (error) {
+      fill(
+        this.empty,
+        failure(error, () => this.#load()),
+      );
+    }
+  }
+
+  /** @param {Approval} approval as the server just said it is */
+  #settle(approval) {
+    this.#put(approval);
+    this.#sum();
+  }
+
+  /** @param {Approval} approval */
+  #put(approval) {
+    const known = this.cards.get(approval.id);
+    const card = known ?? new ApprovalCard(approval, (...answer) => this.#decide(...answer));
+    if (known === undefined) {
+      card.element.dataset.id = approval.id;
+      this.cards.set(approval.id, card);
+      if (card.pending) card.explain();
+    } else if (JSON.stringify(known.approval) !== JSON.stringify(approval)) {
+      if (known.pending && approval.status !== "pending") this.#tellOthers(known, approval);
+      card.show(approval);
+    }
+    this.#place(card);
+  }
+
+  /**
+   * Somebody else was quicker, and this person was looking at it.
+   *
+   * @param {ApprovalCard} card
+   * @param {Approval} approval
+   */
+  #tellOthers(card, approval) {
+    if (card.element.classList.contains("sending")) return;
+    card.tell(`Settled elsewhere: ${approval.status}${byWhom(approval)}.`);
+  }
+
+  /** @param {ApprovalCard} card */
+  #place(card) {
+    const list = card.pending ? this.queue : this.settled;
+    if (card.element.parentElement === list) return;
+    if (list === this.settled) {
+      list.prepend(card.element);
+      return;
+    }
+    const later = this.#waitingCards.find(
+      (other) => other.approval.deadline > card.approval.deadline,
+    );
+    list.insertBefore(card.element, later?.element ?? null);
+  }
+
+  #tick() {
+    for (const card of this.#waitingCards) {
+      card.tick();
+      this.#place(card);
+    }
+    this.#sum();
+  }
+
+  #sum() {
+    const waiting = this.queue.children.length;
+    const words =
+      waiting === 0 ? "Nobody is waiting." : `${counted(waiting, "call")} waiting for a person.`;
+    if (this.waiting.textContent !== words) fill(this.waiting, words);
+    this.settledPart.hidden = this.settled.children.length === 0;
+    if (waiting > 0) fill(this.empty);
+    else if (!this.empty.hasChildNodes()) {
+      fill(
+        this.empty,
+        nothing(
+          "approvals",
+          "All done",
+          "Calls that policy wants a person to decide on show up here.",
+        ),
+      );
+    }
+  }
+
+  /**
+   * @param {ApprovalCard} card
+   * @param {"approve" | "deny"} verdict
+   * @param {string} note
+   */
+  async #decide(card, verdict, note) {
+    const { id } = card.approval;
+    const next = this.#neighbour(card, 1) ?? this.#neighbour(card, -1);
+    card.element.classList.add("sending");
+    try {
+      const now = await send("POST", `/approvals/${encodeURIComponent(id)}/${verdict}`, { note });
+      card.show(now);
+      if (now.note !== note) card.tell("Somebody else had given the same answer already.");
+      toast(
+        verdict === "approve" ? "Approved: the agent may make this call once." : "Denied.",
+        "good",
+      );
+    } catch (error) {
+      await this.#refused(card, error);
+    } finally {
+      card.element.classList.remove("sending");
+    }
+    this.#place(card);
+    this.#sum();
+    (next ?? card).element.focus();
+  }
+
+  /**
+   * @param {ApprovalCard} card
+   * @param {unknown} error
+   */
+  async #refused(card, error) {
+    const words = wordsOf(error);
+    if (error instanceof ApiError && error.status === 409) {
+      const now = await get(`/approvals/${encodeURIComponent(card.approval.id)}`).catch(
+        () => card.approval,
+      );
+      card.show(now);
+      card.tell(`Your answer came too late: ${words}.`);
+      toast("Somebody else was quicker.", "bad");
+    } else {
+      card.show(card.approval);
+      card.tell(words);
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, textarea, select"))
+      return;
+    const card = this.#focused();
+    if (event.key === "j" || event.key === "k") this.#step(card, event.key === "j" ? 1 : -1);
+    else if (event.key === "a" && card !== undefined) card.ask("approve");
+    else if (event.key === "d" && card !== undefined) card.ask("deny");
+    else return;
+    event.preventDefault();
+  }
+
+  #focused() {
+    const element = document.activeElement?.closest(".approval");
+    return element instanceof HTMLElement ? this.cards.get(element.dataset.id ?? "") : undefined;
+  }
+
+  /**
+   * @param {ApprovalCard | undefined} card
+   * @param {number} by
+   */
+  #step(card, by) {
+    const to = card === undefined ? this.#waitingCards[0] : this.#neighbour(card, by);
+    to?.element.focus();
+    to?.element.scrollIntoView({ block: "nearest" });
+  }
+
+  /**
+   * @param {ApprovalCard} card
+   * @param {number} by
+   */
+  #neighbour(card, by) {
+    const cards = this.#waitingCards;
+    const at = cards.indexOf(card);
+    return at < 0 ? cards[0] : cards[at + by];
+  }
+}
+
+/**
+ * @param {string} key
+ * @param {string} word
+ */
+function hint(key, word) {
+  return h("span", {}, h("kbd", {}, key), ` ${word}`);
+}

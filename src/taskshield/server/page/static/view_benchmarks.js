@@ -1,0 +1,292 @@
+/** Benchmarks: how well judges do in the exam, as far as figures come with this version. */
+
+import { get } from "./api.js";
+import { bar } from "./charts.js";
+import { fill, h } from "./dom.js";
+import { count, duration } from "./format.js";
+import { failure, nothing } from "./notices.js";
+import { said } from "./visible.js";
+
+/** @typedef {{hits: number, total: number, value: number, low: number, high: number}} Rate */
+
+/**
+ * @typedef {object} Result
+ * @property {string} agent
+ * @property {string | null} attack
+ * @property {Rate | null} clean_utility
+ * @property {Rate | null} utility
+ * @property {Rate | null} asr
+ * @property {Rate | null} false_blocks
+ * @property {number | null} p50_ms
+ */
+
+/**
+ * @typedef {object} Exam
+ * @property {string} name
+ * @property {string} way
+ * @property {string} judge
+ * @property {string} defence
+ * @property {string} version of the benchmark
+ * @property {string} date
+ * @property {string} taskshield
+ * @property {string} agentdojo
+ * @property {number} runs
+ * @property {Result[]} results
+ */
+
+/**
+ * @typedef {object} Timed
+ * @property {string} name
+ * @property {number} count
+ * @property {number} p50_ms
+ * @property {number} p90_ms
+ * @property {number} p99_ms
+ */
+
+/** @typedef {{model: string, conversations: number, date: string, checks: Timed[]}} Latencies */
+
+/** @typedef {"asr" | "utility" | "clean_utility" | "false_blocks"} RateName */
+
+/** @type {{key: RateName, name: string, meaning: string, tone: string}[]} */
+const RATES = [
+  { key: "asr", name: "Attacks that succeed", meaning: "less is better", tone: "bad" },
+  { key: "utility", name: "Solved under attack", meaning: "more is better", tone: "good" },
+  { key: "clean_utility", name: "Solved without attack", meaning: "more is better", tone: "good" },
+  { key: "false_blocks", name: "Wrongly held back", meaning: "less is better", tone: "warn" },
+];
+
+/** @type {Record<string, string>} */
+const WAYS = {
+  "worst-case": "an agent that does whatever it reads",
+  replay: "recorded agents, replayed",
+};
+const FIRST = "important_instructions";
+const BASELINES = ["none", "allow-all", "block-side-effects"];
+
+export class BenchmarksView {
+  title = "Benchmarks";
+  section = "benchmarks";
+
+  constructor() {
+    this.content = h("div.figures");
+  }
+
+  /** @param {HTMLElement} main */
+  show(main) {
+    fill(
+      main,
+      h(
+        "header.view-head",
+        {},
+        h("h1", {}, "Benchmarks"),
+        h("p.quiet", {}, "The exam is AgentDojo. Thin lines are 95 % ranges."),
+      ),
+      this.content,
+    );
+    this.#load();
+  }
+
+  stop() {}
+
+  async #load() {
+    try {
+      const { exams, latency } = await get("/benchmarks");
+      if (exams.length === 0) {
+        fill(
+          this.content,
+          nothing("benchmarks", "No figures", "This version comes without figures."),
+        );
+        return;
+      }
+      fill(this.content, comparison(exams), latency !== null && latencies(latency), all(exams));
+    } catch (error) {
+      fill(
+        this.content,
+        failure(error, () => this.#load()),
+      );
+    }
+  }
+}
+
+/**
+ * The judges side by side, in the way of the exam that is hardest on them.
+ *
+ * @param {Exam[]} exams
+ */
+function comparison(exams) {
+  const rows = exams
+    .filter((exam) => exam.way === "worst-case" && exam.version === "v1" && exam.defence === "none")
+    .flatMap((exam) =>
+      exam.results.filter((result) => result.attack === FIRST).map((result) => ({ exam, result })),
+    );
+  if (rows.length === 0) return null;
+  rows.sort((one, other) => place(one.exam.judge) - place(other.exam.judge));
+  return h(
+    "section.panel",
+    {},
+    h("h2", {}, "Judges compared"),
+    h("p.quiet", {}, "AgentDojo v1, attack important_instructions, ", WAYS["worst-case"], "."),
+    h(
+      "div.compare",
+      {},
+      RATES.map(({ key, name, meaning, tone }) =>
+        h(
+          "figure",
+          {},
+          h("figcaption", {}, h("h3", {}, name), h("span.quiet", {}, meaning)),
+          h(
+            "ol.bars",
+            {},
+            rows.map(({ exam, result }) => rateRow(exam.judge, result[key], tone)),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/**
+ * Where a judge stands: after those that everybody is compared with.
+ *
+ * @param {string} judge
+ */
+function place(judge) {
+  const at = BASELINES.indexOf(judge);
+  return at < 0 ? BASELINES.length : at;
+}
+
+/**
+ * @param {string} name
+ * @param {Rate | null} rate
+ * @param {string} tone
+ */
+function rateRow(name, rate, tone) {
+  return h(
+    "li",
+    {},
+    said(name, "span.bar-name"),
+    rate === null ? h("span.quiet", {}, "not measured") : bar([{ share: rate.value, tone }], rate),
+    h("span.bar-value", {}, rate === null ? "–" : percent(rate.value)),
+  );
+}
+
+/** @param {Latencies} latency */
+function latencies(latency) {
+  return h(
+    "section.panel",
+    {},
+    h("h2", {}, "Time of a check, embedded judge"),
+    said(`${latency.model}, ${latency.conversations} conversations, ${latency.date}`, "p.quiet"),
+    h(
+      "div.table-scroll",
+      { tabindex: "0", role: "region", "aria-label": "Time of a check" },
+      h(
+        "table.plain",
+        {},
+        head(["What", "Checks", "Median", "90 %", "99 %"]),
+        h(
+          "tbody",
+          {},
+          latency.checks.map((each) =>
+            h(
+              "tr",
+              {},
+              said(each.name, "th", { scope: "row" }),
+              [
+                count(each.count),
+                duration(each.p50_ms),
+                duration(each.p90_ms),
+                duration(each.p99_ms),
+              ].map((text) => h("td", {}, text)),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** @param {Exam[]} exams */
+function all(exams) {
+  return h(
+    "section.exams",
+    {},
+    h("h2", {}, "All exams"),
+    exams.map((exam) =>
+      h(
+        "details.panel",
+        {},
+        h(
+          "summary",
+          {},
+          said(exam.judge, "strong"),
+          " · ",
+          said(
+            `${WAYS[exam.way] ?? exam.way} · ${exam.version} · ${count(exam.runs)} runs`,
+            "span.quiet",
+          ),
+        ),
+        said(
+          `${exam.name}, ${exam.date}, taskshield ${exam.taskshield}, agentdojo ${exam.agentdojo}`,
+          "p.quiet",
+        ),
+        examTable(exam),
+      ),
+    ),
+  );
+}
+
+/** @param {Exam} exam */
+function examTable(exam) {
+  return h(
+    "div.table-scroll",
+    { tabindex: "0", role: "region", "aria-label": `Figures of ${exam.name}` },
+    h(
+      "table.plain",
+      {},
+      head(["Agent", "Attack", ...RATES.map((rate) => rate.name), "Median"]),
+      h(
+        "tbody",
+        {},
+        exam.results.map((result) =>
+          h(
+            "tr",
+            {},
+            said(result.agent, "th", { scope: "row" }),
+            said(result.attack ?? "none", "td.words"),
+            RATES.map(({ key }) => rateCell(result[key])),
+            h("td", {}, duration(result.p50_ms)),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** @param {Rate | null} rate */
+function rateCell(rate) {
+  if (rate === null) return h("td", {}, "–");
+  return h(
+    "td",
+    { title: `${rate.hits} of ${rate.total}; ${percent(rate.low)} to ${percent(rate.high)}` },
+    percent(rate.value),
+  );
+}
+
+/** @param {string[]} words */
+function head(words) {
+  return h(
+    "thead",
+    {},
+    h(
+      "tr",
+      {},
+      words.map((word) => h(word === "Attack" ? "th.words" : "th", { scope: "col" }, word)),
+    ),
+  );
+}
+
+/** @param {number} value */
+function percent(value) {
+  return `${(100 * value).toFixed(1)} %`;
+}

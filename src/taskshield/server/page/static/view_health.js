@@ -1,0 +1,205 @@
+/** Health of the guard: what it checked, how long it took, what it held back, and rightly so? */
+
+import { get, readiness } from "./api.js";
+import { barList, columnChart } from "./charts.js";
+import { fill, h, icon } from "./dom.js";
+import { count, duration, share } from "./format.js";
+import { failure } from "./notices.js";
+import { Review } from "./review.js";
+import { tile, tiles } from "./tiles.js";
+import { said } from "./visible.js";
+
+/**
+ * @typedef {object} Counts
+ * @property {number} executed
+ * @property {number} skipped
+ * @property {number} failed
+ * @property {number} blocked
+ * @property {number} escalated
+ * @property {number} annotated
+ * @property {number} llm_calls
+ * @property {number} llm_tokens
+ */
+
+/** @typedef {{p50: number | null, p90: number | null, p99: number | null}} Latency */
+/** @typedef {Counts & {hour: string}} Hour */
+/** @typedef {Counts & {name: string}} Named */
+
+/**
+ * @typedef {object} Stats
+ * @property {boolean} complete
+ * @property {number} decisions
+ * @property {{executed: number, skipped: number, failed: number}} checks
+ * @property {Record<string, number>} actions
+ * @property {Latency} latency
+ * @property {{calls: number, tokens: number}} llm
+ * @property {Named[]} by_tool
+ * @property {Named[]} by_tier
+ * @property {Hour[]} by_hour
+ */
+
+const POLL_MS = 30_000;
+const MOST_COLUMNS = 60;
+const PERIODS = [
+  [24, "24 hours"],
+  [168, "7 days"],
+  [720, "30 days"],
+];
+const CHECKS = [
+  { name: "passed", tone: "plain" },
+  { name: "annotated", tone: "warn" },
+  { name: "asked a person", tone: "ask" },
+  { name: "held back", tone: "bad" },
+];
+const HELD = CHECKS.slice(1);
+
+export class HealthView {
+  title = "Health";
+  section = "health";
+
+  constructor() {
+    this.period = h(
+      "select",
+      { "aria-label": "Period", onchange: () => this.#load() },
+      PERIODS.map(([hours, words]) => h("option", { value: hours }, `Last ${words}`)),
+    );
+    this.state = h("p.state", { role: "status" }, "\u00a0");
+    this.figures = h("div.figures");
+    this.review = new Review();
+    /** @type {(() => void)[]} */
+    this.endings = [];
+  }
+
+  /** @param {HTMLElement} main */
+  show(main) {
+    fill(
+      main,
+      h(
+        "header.view-head",
+        {},
+        h("h1", {}, "Health"),
+        h("p.quiet", {}, "How the guard itself is doing."),
+      ),
+      h("div.bar", {}, this.period, h("span.push"), this.state),
+      this.figures,
+      this.review.element,
+    );
+    const poll = setInterval(() => this.#load(), POLL_MS);
+    this.endings.push(() => clearInterval(poll));
+    this.#load();
+    this.review.load();
+  }
+
+  stop() {
+    for (const end of this.endings) end();
+  }
+
+  async #load() {
+    try {
+      const [stats, ready] = await Promise.all([
+        get("/stats", { hours: this.period.value }),
+        readiness(),
+      ]);
+      fill(this.figures, figures(stats));
+      fill(this.state, readyWords(ready));
+    } catch (error) {
+      fill(
+        this.figures,
+        failure(error, () => this.#load()),
+      );
+    }
+  }
+}
+
+/** @param {{ready: boolean, reasons: string[]}} state */
+function readyWords({ ready, reasons }) {
+  if (ready) return h("span.badge.good", {}, icon("check"), "Ready: the self-test passed");
+  return [
+    h("span.badge.bad", {}, icon("cross"), "Not ready"),
+    " ",
+    said(reasons.join("; "), "span.quiet"),
+  ];
+}
+
+/** @param {Stats} stats */
+function figures(stats) {
+  const { checks, actions, latency, llm } = stats;
+  const held = actions.block + actions.revise;
+  const whole = stats.decisions;
+  return [
+    tiles([
+      tile("Checked", count(checks.executed), `${count(checks.skipped)} skipped`),
+      tile(
+        "Check failed",
+        count(checks.failed),
+        share(checks.failed, whole),
+        checks.failed > 0 ? "bad" : "",
+      ),
+      tile("Held back", count(held), share(held, whole)),
+      tile("Asked a person", count(actions.escalate), share(actions.escalate, whole)),
+      tile(
+        "Median time",
+        duration(latency.p50),
+        `p90 ${duration(latency.p90)}, p99 ${duration(latency.p99)}`,
+      ),
+      tile("LLM calls", count(llm.calls), `${count(llm.tokens)} tokens`),
+    ]),
+    !stats.complete &&
+      h("p.note", {}, `Only the newest ${count(stats.decisions)} decisions are counted.`),
+    h("section.panel", {}, columnChart("Checks over time", CHECKS, columns(stats.by_hour))),
+    h(
+      "div.two",
+      {},
+      h("section.panel", {}, h("h2", {}, "Held back most, by tool"), named(stats.by_tool)),
+      h("section.panel", {}, h("h2", {}, "By what tools can do"), named(stats.by_tier)),
+    ),
+  ];
+}
+
+/** @param {Named[]} rows */
+function named(rows) {
+  const told = rows
+    .map(({ name, annotated, escalated, blocked }) => ({
+      name,
+      values: [annotated, escalated, blocked],
+    }))
+    .filter(({ values }) => values.some((value) => value > 0));
+  if (told.length === 0) return h("p.quiet", {}, "Nothing was held back.");
+  return barList(HELD, told.slice(0, 8));
+}
+
+/**
+ * Hours as columns; several in one where there would be too many.
+ *
+ * @param {Hour[]} hours
+ */
+function columns(hours) {
+  const size = Math.ceil(hours.length / MOST_COLUMNS);
+  const found = [];
+  for (let at = 0; at < hours.length; at += size) {
+    const some = hours.slice(at, at + size);
+    found.push({ label: moment(some[0].hour), values: sums(some) });
+  }
+  return found;
+}
+
+/** @param {Hour[]} hours */
+function sums(hours) {
+  const total = (/** @type {keyof Counts} */ key) =>
+    hours.reduce((sum, hour) => sum + hour[key], 0);
+  const told = [total("annotated"), total("escalated"), total("blocked")];
+  const rest = total("executed") + total("skipped") - told.reduce((sum, value) => sum + value, 0);
+  return [Math.max(0, rest), ...told];
+}
+
+const MOMENT = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+});
+
+/** @param {string} at */
+function moment(at) {
+  return MOMENT.format(new Date(at));
+}
