@@ -38,7 +38,8 @@ class Case:
 
 
 AZURE_CASES = (
-    Case(name="a call", length=4, known=3),
+    Case(name="a look-up", length=2, known=1),
+    Case(name="a call with side effects", length=4, known=3),
     Case(name="an output and a call", length=4, known=2),
     Case(name="a whole conversation", length=4),
 )

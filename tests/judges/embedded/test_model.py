@@ -363,3 +363,9 @@ def test_where_others_are_at_work_nobody_waits_for_the_side(folder: Path) -> Non
     again = Model.load(folder, threads=2).pairs(PAIRS[:3])
     for one, other in zip(asked, again, strict=True):
         assert one == pytest.approx(other, abs=1e-5)
+
+
+def test_two_sides_take_about_as_long() -> None:
+    assert module._halves([130, 70, 60]) == ([0], [1, 2])
+    assert module._halves([1, 9]) == ([1], [0])
+    assert module._halves([]) == ([], [])

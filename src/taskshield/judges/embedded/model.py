@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from hashlib import sha256
-from itertools import zip_longest
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any, Literal, Self
@@ -137,16 +136,20 @@ class Model:
             return self._in_turn(self._session, output, sequences, stop)
         if not self._side_taken.acquire(blocking=False):  # many checks at once: no core is idle
             return self._in_turn(self._beside, output, sequences, stop)
+        here, there = _halves([len(sequence.ids) for sequence in sequences])
         try:
-            aside = self._side.submit(self._in_turn, self._beside, output, sequences[1::2], stop)
+            beside = self._side.submit(
+                self._in_turn, self._beside, output, [sequences[number] for number in there], stop
+            )
             try:
-                here = self._in_turn(self._beside, output, sequences[0::2], stop)
+                own = [sequences[number] for number in here]
+                rows = self._in_turn(self._beside, output, own, stop)
             finally:
-                wait([aside])
+                wait([beside])
         finally:
             self._side_taken.release()
-        rows = zip_longest(here, aside.result())
-        return [row for pair in rows for row in pair if row is not None]
+        found = dict(zip((*here, *there), (*rows, *beside.result()), strict=True))
+        return [found[number] for number in range(len(sequences))]
 
     def _in_turn(
         self, session: Any, output: _Output, sequences: Sequence[Encoded], stop: Event | None
@@ -171,6 +174,17 @@ class Model:
             row = _computed(session, output, ids, types)
             self._known.put(key, row)
         return row
+
+
+def _halves(lengths: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Numbers of sequences in two parts that take about as long, the longest ones dealt first."""
+    parts: tuple[list[int], list[int]] = ([], [])
+    sizes = [0, 0]
+    for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
+        lighter = sizes.index(min(sizes))
+        parts[lighter].append(number)
+        sizes[lighter] += lengths[number]
+    return parts
 
 
 def _computed(
