@@ -1,6 +1,7 @@
 """House rules for all tests: no network but loopback, no settings from outside, no deadlines."""
 
 import os
+import signal
 import socket
 from collections.abc import Iterator
 
@@ -11,9 +12,16 @@ from taskshield.settings import PREFIX
 
 # How fast a test runs says how busy the machine is.
 settings.register_profile(
-    "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "house",
+    deadline=None,
+    max_examples=50,  # CI has twenty minutes
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
 settings.load_profile("house")
+
+# Tests that a shell starts in the background would ignore Ctrl-C, which some of them are about.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 

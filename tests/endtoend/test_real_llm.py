@@ -158,7 +158,6 @@ def test_the_scheme_of_the_paper_gets_sound_decisions_from_a_real_model(llm: str
         decisions = [
             session.user("Pay the bill in bill.txt."),
             session.assistant("I will read the bill and pay it.", CALLS),
-            session.tool_output("c1", BILL),
         ]
         assert all(map(is_sound, decisions))
         assert all(map(guarded_only, decisions))

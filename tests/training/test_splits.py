@@ -6,6 +6,8 @@ from taskshield.training.corpus import generate
 from taskshield.training.scenarios import Scenario, Style
 from taskshield.training.splits import Split, family, fold_of_domain, fold_of_style
 
+pytestmark = pytest.mark.no_cover  # long work, which other tests trace on less
+
 
 @pytest.mark.parametrize("held_out", range(5))
 def test_no_domain_and_no_family_of_styles_is_on_both_sides(

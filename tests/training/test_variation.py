@@ -10,6 +10,8 @@ from taskshield.training.scenarios import PLACE, Scenario
 from taskshield.training.shapes import TOKEN, Changes, amount_of
 from taskshield.training.variation import common_words, entities, varied
 
+pytestmark = pytest.mark.no_cover  # long work, which other tests trace on less
+
 
 def occurs(value: object, text: str) -> bool:
     if isinstance(value, str):
