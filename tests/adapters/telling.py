@@ -16,3 +16,19 @@ def told(conversation: Conversation) -> list[Told]:
         )
         for message in conversation.messages
     ]
+
+
+# A user, a call, its output and an answer, as messages of OpenAI's and as they should be read.
+DONE: list[Told] = [
+    ("user", "Summarise my newest mail.", (), None),
+    ("assistant", "", ('read_mail({"folder": "in"})',), None),
+    ("tool", "Lunch on Friday?", (), "c1"),
+    ("assistant", "Lunch on Friday.", (), None),
+]
+TASK = {"role": "user", "content": DONE[0][1]}
+FUNCTION = {"name": "read_mail", "arguments": '{"folder": "in"}'}
+CALL = {"role": "assistant", "content": None} | {
+    "tool_calls": [{"id": "c1", "type": "function", "function": FUNCTION}]
+}
+OUTPUT = {"role": "tool", "tool_call_id": "c1", "content": "Lunch on Friday?"}
+ANSWER = {"role": "assistant", "content": "Lunch on Friday."}

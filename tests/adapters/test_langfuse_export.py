@@ -15,21 +15,7 @@ from taskshield.adapters.langfuse_export import (
 from taskshield.adapters.reading import Field
 from taskshield.adapters.traces import Piece, conversations
 from taskshield.core.errors import WireFormatError
-from tests.adapters.telling import Told, told
-
-DONE: list[Told] = [
-    ("user", "Summarise my newest mail.", (), None),
-    ("assistant", "", ('read_mail({"folder": "in"})',), None),
-    ("tool", "Lunch on Friday?", (), "c1"),
-    ("assistant", "Lunch on Friday.", (), None),
-]
-TASK = {"role": "user", "content": DONE[0][1]}
-FUNCTION = {"name": "read_mail", "arguments": '{"folder": "in"}'}
-CALL = {"role": "assistant", "content": None} | {
-    "tool_calls": [{"id": "c1", "type": "function", "function": FUNCTION}]
-}
-OUTPUT = {"role": "tool", "tool_call_id": "c1", "content": "Lunch on Friday?"}
-ANSWER = {"role": "assistant", "content": "Lunch on Friday."}
+from tests.adapters.telling import ANSWER, CALL, DONE, FUNCTION, OUTPUT, TASK, Told, told
 
 
 def observation(at: int, kind: str, given: object, answered: object, **more: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -23,6 +23,7 @@ from taskshield.integrations.agentdojo import (
     tool_specs,
 )
 from tests.evals.hijackable import PAY, THIEF, VERSION, Element, Hijackable, Said
+from tests.integrations.shields import Guard, made_with
 from tests.judging import TableJudge
 
 REFUSED = "Not carried out"
@@ -40,21 +41,9 @@ def wary(**more: Any) -> TableJudge:
     )
 
 
-Guard = Callable[..., Shield]
-
-
 @pytest.fixture
 def guard() -> Iterator[Guard]:
-    """Makes shields that are closed after the test."""
-    made: list[Shield] = []
-
-    def make(judge: TableJudge | None = None, **policy: Any) -> Shield:
-        made.append(Shield(wary() if judge is None else judge, policy=policy))
-        return made[-1]
-
-    yield make
-    for shield in made:
-        shield.close()
+    yield from made_with(wary)
 
 
 class World:

@@ -3,7 +3,6 @@
 import asyncio
 import importlib
 import json
-import subprocess
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
@@ -28,8 +27,9 @@ from pydantic import BaseModel, PrivateAttr
 
 from taskshield import AsyncShield, Decision, MissingExtraError
 from taskshield.integrations.google_adk import STATE, TaskShieldPlugin
+from tests.integrations.examples import check_mail_example, printed_by
 from tests.judging import TableJudge
-from tests.test_docs import ROOT, blocks, run
+from tests.test_docs import blocks, run
 
 SURFACE = "Google ADK"
 REFUSED = "Not carried out"
@@ -528,13 +528,7 @@ def test_without_google_adk_the_extra_to_install_is_named(monkeypatch: pytest.Mo
 
 
 def test_the_example_runs_and_says_what_happened() -> None:
-    example = ROOT / "examples" / "google_adk_agent.py"
-    ran = subprocess.run([sys.executable, example], capture_output=True, text=True, check=True)
-    user, held, sent, agent = ran.stdout.splitlines()
-    assert user.startswith("User: Read my newest mail")
-    assert held.startswith("  held: ") and "eve@evil.example" in held
-    assert sent == "  sent to alice@example.com: We meet on Friday."
-    assert agent == "Agent: I told Alice."
+    check_mail_example(printed_by("google_adk_agent"))
 
 
 def test_the_examples_of_the_docs_run() -> None:

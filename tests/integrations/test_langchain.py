@@ -5,7 +5,7 @@ import importlib
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any
@@ -48,6 +48,7 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import Message
 from taskshield.integrations.langchain import MARK, ShieldMiddleware, ShieldState
 from tests.integrations.langchain_model import ScriptedModel, call, calling, saying
+from tests.integrations.shields import Guard, made_with
 from tests.judging import TableJudge
 from tests.test_docs import blocks, run
 
@@ -103,21 +104,9 @@ def hijacked(messages: Sequence[BaseMessage]) -> AIMessage:
     return steps[len(done)]
 
 
-Guard = Callable[..., Shield]
-
-
 @pytest.fixture
 def guard() -> Iterator[Guard]:
-    """Makes shields that are closed after the test."""
-    made: list[Shield] = []
-
-    def make(judge: TableJudge | None = None, **policy: Any) -> Shield:
-        made.append(Shield(wary() if judge is None else judge, policy=policy))
-        return made[-1]
-
-    yield make
-    for shield in made:
-        shield.close()
+    yield from made_with(wary)
 
 
 def asked(text: str = WISH) -> Any:

@@ -49,6 +49,7 @@ from taskshield.core.levels import Level
 from taskshield.core.tools import Tier
 from taskshield.integrations.openai_agents import RunRefused, guard, memory
 from taskshield.integrations.openai_agents.approvals import Approvals
+from tests.integrations.examples import check_mail_example
 from tests.integrations.openai_agents_model import (
     BOB,
     EVE,
@@ -1103,11 +1104,7 @@ def test_the_example_shows_what_was_held_and_what_was_done() -> None:
     example = ROOT / "examples" / "openai_agents_agent.py"
     done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
-    user, held, sent, answer = done.stdout.splitlines()
-    assert user.startswith("User: Read my newest mail")
-    assert held.startswith("  held: ") and "eve@evil.example" in held
-    assert sent == "  sent to alice@example.com: We meet on Friday."
-    assert answer == "Agent: I told Alice."
+    check_mail_example(done.stdout.splitlines())
 
 
 def work_of(block: int, monkeypatch: pytest.MonkeyPatch, **policy: Any) -> Callable[..., Any]:

@@ -3,7 +3,6 @@
 import asyncio
 import importlib
 import json
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -45,8 +44,9 @@ from pydantic_ai.toolsets import ExternalToolset, FunctionToolset
 
 from taskshield import AsyncShield, Decision, MissingExtraError
 from taskshield.integrations.pydantic_ai import METADATA, TaskShield
+from tests.integrations.examples import check_mail_example, printed_by
 from tests.judging import TableJudge
-from tests.test_docs import ROOT, blocks, run
+from tests.test_docs import blocks, run
 
 Result = TypeVar("Result")
 
@@ -716,13 +716,7 @@ def test_without_pydantic_ai_the_extra_to_install_is_named(monkeypatch: pytest.M
 
 
 def test_the_example_runs_and_says_what_happened() -> None:
-    example = ROOT / "examples" / "pydantic_ai_agent.py"
-    ran = subprocess.run([sys.executable, example], capture_output=True, text=True, check=True)
-    user, held, sent, agent = ran.stdout.splitlines()
-    assert user.startswith("User: Read my newest mail")
-    assert held.startswith("  held: ") and "eve@evil.example" in held
-    assert sent == "  sent to alice@example.com: We meet on Friday."
-    assert agent == "Agent: I told Alice."
+    check_mail_example(printed_by("pydantic_ai_agent"))
 
 
 def test_the_examples_of_the_docs_run() -> None:

@@ -121,7 +121,7 @@ def render(event: Event, decision: Decision | None, approval: str | None = None)
 
 def call_verdict(decision: Decision, id: str, approval: str | None = None) -> Verdict:
     """The verdict on one of the calls that a decision is about."""
-    (call,) = (verdict for verdict in decision.calls if verdict.call.id == id)
+    call = decision.verdict_on(id)
     own = tuple(finding for finding in decision.misaligned if finding.call_id == id)
     return _on_step(decision, call.action, own, approval)
 

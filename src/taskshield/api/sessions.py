@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial, wraps
 from inspect import iscoroutine
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from taskshield.adapters import anthropic_messages, openai_chat
 from taskshield.api.portal import Portal
@@ -15,6 +15,8 @@ from taskshield.core.tools import ToolSpec
 from taskshield.engine.guarded import arguments_of, guarded_call, is_async, spec_of
 from taskshield.engine.shield import Arguments, EngineSession
 from taskshield.engine.state import SessionState
+
+T = TypeVar("T")
 
 AnyToolCall = ToolCall | Mapping[str, Any]
 """A call as our own value, or as the dict of an OpenAI or Anthropic message."""
@@ -125,7 +127,7 @@ class Session:
 
             checks = _BlockingChecks(self._session, self._portal)
             arguments = arguments_of(function, args, kwargs)
-            return _without_waiting(guarded_call(checks, spec.name, arguments, run))
+            return without_waiting(guarded_call(checks, spec.name, arguments, run))
 
         return guarded
 
@@ -173,12 +175,12 @@ class _AwaitedChecks:
         return await asyncio.wrap_future(self._portal.submit(work))
 
 
-def _without_waiting(work: Coroutine[Any, Any, object]) -> object:
-    """The result of a coroutine that never suspends."""
+def without_waiting(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that never suspends, for code that is written once for both."""
     try:
         work.send(None)
     except StopIteration as done:
-        return done.value
+        return cast(T, done.value)
     raise AssertionError("a blocking check suspended")
 
 

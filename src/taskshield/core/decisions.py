@@ -142,6 +142,11 @@ class Decision:
         """Whether the message goes on, and all its calls may run."""
         return self.action in LET_THROUGH
 
+    def verdict_on(self, call_id: str) -> CallVerdict:
+        """What becomes of one of the calls that the decision is about."""
+        (found,) = (verdict for verdict in self.calls if verdict.call.id == call_id)
+        return found
+
     @property
     def misaligned(self) -> tuple[Finding, ...]:
         """The findings that do not serve the user's tasks."""

@@ -21,12 +21,13 @@ from taskshield.adapters import tool_specs
 from taskshield.adapters.reading import Field
 from taskshield.api.sessions import AsyncSession
 from taskshield.api.shields import AsyncShield
-from taskshield.core.decisions import CallVerdict, Decision
+from taskshield.core.decisions import Decision
 from taskshield.core.errors import MissingExtraError
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Part, Text, ToolCall, text_message
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.guarded import as_json, as_text
+from taskshield.integrations.people import let_through
 
 try:
     from google.adk.agents.callback_context import CallbackContext
@@ -178,12 +179,12 @@ class TaskShieldPlugin(BasePlugin):
         if confirmation is not None and not confirmation.confirmed:
             return _Answer(error="A person has rejected this call.")
         if confirmation is not None:
-            await _admit_approved(call, guard.session)
+            await let_through(guard.session, call)
             return None
         decision = guard.decisions.pop(id, None)
-        if decision is None or _verdict(decision, id).call.fingerprint() != call.fingerprint():
+        if decision is None or decision.verdict_on(id).call.fingerprint() != call.fingerprint():
             decision = await guard.session.assistant(None, [call])
-        verdict = _verdict(decision, id)
+        verdict = decision.verdict_on(id)
         if verdict.allowed:
             return None
         if verdict.action != "escalate" or tool_context.function_call_id is None:
@@ -264,14 +265,6 @@ async def _received(part: types.Part, session: AsyncSession) -> types.Part:
         return part
     checked = response.model_copy(update={"response": {"result": decision.content}})
     return part.model_copy(update={"function_response": checked})
-
-
-async def _admit_approved(call: ToolCall, session: AsyncSession) -> None:
-    """Write down that a person let this very call through."""
-    decision = await session.assistant(None, [call])
-    if not decision.allowed:
-        session.approve(decision)
-        await session.assistant(None, [call])
 
 
 def _since_stored(events: Sequence[Event]) -> Sequence[Event]:
@@ -355,10 +348,6 @@ def _steers(tool: BaseTool) -> bool:
     """Whether it is a tool of ADK's own that does nothing but steer: anybody can take its name."""
     code = tool.func if isinstance(tool, FunctionTool) else type(tool)
     return _STEERING.get(tool.name) == code.__module__
-
-
-def _verdict(decision: Decision, call_id: str) -> CallVerdict:
-    return next(verdict for verdict in decision.calls if verdict.call.id == call_id)
 
 
 def _specs(request: LlmRequest) -> Iterator[ToolSpec]:

@@ -19,12 +19,13 @@ from taskshield.adapters import tool_specs
 from taskshield.adapters.reading import Field
 from taskshield.api.sessions import AsyncSession
 from taskshield.api.shields import AsyncShield
-from taskshield.core.decisions import CallVerdict, Decision
+from taskshield.core.decisions import Decision
 from taskshield.core.errors import MissingExtraError
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Part, Text, ToolCall, text_message
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.guarded import as_json
+from taskshield.integrations.people import let_through
 
 try:
     from pydantic_ai import (
@@ -237,13 +238,13 @@ class _GuardedRun(hooks.AbstractCapability[Any]):
         """Return if the call may run; otherwise say why not, in the way that fits."""
         wanted = _call(call)
         if ctx.tool_call_approved:
-            await self._admit_approved(wanted)
+            await let_through(self._session, wanted)
             return
         if not self._is_judged(wanted):  # made by a tool, or changed since the model made it
             self._session.declare(_spec(tool_def))
             self._decisions[wanted.id] = await self._session.assistant(None, [wanted])
         decision = self._decisions[wanted.id]
-        verdict = _verdict(decision, wanted.id)
+        verdict = decision.verdict_on(wanted.id)
         if verdict.allowed:
             return
         if verdict.action == "escalate" and tool_def.kind != "external":
@@ -255,19 +256,12 @@ class _GuardedRun(hooks.AbstractCapability[Any]):
         # Not ModelRetry: that counts against the tool's own retries, and too many end the run.
         raise ToolFailed(decision.content)
 
-    async def _admit_approved(self, call: ToolCall) -> None:
-        """Write down that a person let this very call through, with arguments they may have set."""
-        decision = await self._session.assistant(None, [call])
-        if not decision.allowed:
-            self._session.approve(decision)
-            await self._session.assistant(None, [call])
-
     def _is_judged(self, call: ToolCall) -> bool:
         """Whether there is a verdict on this very call."""
         decision = self._decisions.get(call.id)
         if decision is None:
             return False
-        return _verdict(decision, call.id).call.fingerprint() == call.fingerprint()
+        return decision.verdict_on(call.id).call.fingerprint() == call.fingerprint()
 
     async def _checked(self, call_id: str, result: Any) -> Any:
         """The result itself where it passed unchanged; otherwise text, beside any files."""
@@ -376,10 +370,6 @@ def _parts(content: Prompt) -> Iterator[Part]:
 
 def _call(part: wire.ToolCallPart) -> ToolCall:
     return ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=part.args_as_json_str())
-
-
-def _verdict(decision: Decision, call_id: str) -> CallVerdict:
-    return next(verdict for verdict in decision.calls if verdict.call.id == call_id)
 
 
 def _is_output(ctx: Context, tool: str) -> bool:

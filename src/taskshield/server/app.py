@@ -122,7 +122,6 @@ def create_app(
 def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) -> Services:
     server = settings.server
     policy = settings.policy.value()
-    writing = Writing(texts=server.store_texts, redact=server.redact_secrets)
     now = Live()
 
     def observe(surface: str, checked: Checked) -> None:
@@ -131,7 +130,7 @@ def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) 
             telemetry.decided(surface, checked.session, decision)
         for approval in checked.approvals.values():
             metrics.approval(approval.status)
-        live.tell_decisions(now, surface, checked, writing)
+        live.tell_decisions(now, checked)
 
     def approved(approval: Approval) -> None:
         metrics.approval(approval.status)
@@ -141,7 +140,7 @@ def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) 
         judge=judge,
         policy=policy,
         store=store,
-        writing=writing,
+        writing=Writing(texts=server.store_texts, redact=server.redact_secrets),
         patience=timedelta(seconds=server.approval_s),
         live=server.live_sessions,
         max_messages=server.limits.messages,

@@ -19,7 +19,7 @@ from taskshield.core.errors import ConversationError, StoreConflict
 from taskshield.core.judge import Judge
 from taskshield.core.messages import Conversation, Message
 from taskshield.core.policy import Policy
-from taskshield.core.store import Approval, Store
+from taskshield.core.store import Approval, AuditRecord, Store
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.state import SessionState
 from taskshield.server.errors import Refused
@@ -46,6 +46,8 @@ class Checked:
     """How many of them, counted from the last, were made now; the others were known."""
     approvals: Mapping[str, Approval] = field(default_factory=dict)
     """What now waits for a person, by the id of the decision."""
+    records: tuple[AuditRecord, ...] = ()
+    """What was written down of the new decisions."""
 
     @property
     def session(self) -> str:
@@ -351,7 +353,11 @@ class Guard:
         written = await self._ledger.write(point, kept, records, tuple(approvals.values()))
         self._ledger.name(written, line)
         checked = Checked(
-            point=written, decisions=tuple(decisions), new=len(decisions), approvals=approvals
+            point=written,
+            decisions=tuple(decisions),
+            new=len(decisions),
+            approvals=approvals,
+            records=tuple(records),
         )
         self._observe(surface, checked)
         return checked

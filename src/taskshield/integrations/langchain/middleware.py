@@ -5,7 +5,7 @@ a call that blocks, and so never gives up control.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -23,7 +23,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 
-from taskshield.api.sessions import AsyncSession
+from taskshield.api.sessions import AsyncSession, without_waiting
 from taskshield.api.shields import AsyncShield, Shield
 from taskshield.core.decisions import Case, Decision
 from taskshield.core.errors import ConfigError
@@ -84,7 +84,7 @@ class ShieldMiddleware(AgentMiddleware[State, ContextT, ResponseT]):
 
     def before_agent(self, state: State, runtime: Runtime[ContextT]) -> Update | None:
         """Take in the messages that this run was given; those of the user are tasks."""
-        return _at_once(self._hear(state, self._judge, given=True))
+        return without_waiting(self._hear(state, self._judge, given=True))
 
     async def abefore_agent(self, state: State, runtime: Runtime[ContextT]) -> Update | None:
         """As `before_agent`."""
@@ -96,7 +96,7 @@ class ShieldMiddleware(AgentMiddleware[State, ContextT, ResponseT]):
         handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]],
     ) -> ExtendedModelResponse[ResponseT]:
         """Check what is new to the model, and its answer with all its calls."""
-        return _at_once(self._ask(request, _immediate(handler), self._judge))
+        return without_waiting(self._ask(request, _immediate(handler), self._judge))
 
     async def awrap_model_call(
         self,
@@ -110,7 +110,7 @@ class ShieldMiddleware(AgentMiddleware[State, ContextT, ResponseT]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
     ) -> ToolResult:
         """Run the call if it may run, and check what comes back."""
-        return _at_once(self._run(request, _immediate(handler), self._judge))
+        return without_waiting(self._run(request, _immediate(handler), self._judge))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
@@ -120,7 +120,7 @@ class ShieldMiddleware(AgentMiddleware[State, ContextT, ResponseT]):
 
     def after_agent(self, state: State, runtime: Runtime[ContextT]) -> Update | None:
         """Take in what came after the model's last words; what is new later was given to a run."""
-        return _at_once(self._hear(state, self._judge, given=False))
+        return without_waiting(self._hear(state, self._judge, given=False))
 
     async def aafter_agent(self, state: State, runtime: Runtime[ContextT]) -> Update | None:
         """As `after_agent`."""
@@ -245,7 +245,7 @@ class ShieldMiddleware(AgentMiddleware[State, ContextT, ResponseT]):
         if not said:
             return session, []
         if isinstance(self._shield, Shield):
-            return await asyncio.to_thread(_at_once, self._judge(session, said))
+            return await asyncio.to_thread(without_waiting, self._judge(session, said))
         opened = self._shield.resume(session)
         decisions = [await opened.add(message) for message in said]
         return opened.state, decisions
@@ -281,12 +281,3 @@ def _immediate(function: Callable[[Any], T]) -> Callable[[Any], Awaitable[T]]:
         return function(argument)
 
     return call
-
-
-def _at_once(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that never gives up control."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        return cast(T, done.value)
-    raise AssertionError("a hook for callers without an event loop gave up control")

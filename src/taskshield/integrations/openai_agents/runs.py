@@ -19,7 +19,7 @@ from agents.tool_context import ToolContext
 from agents.tool_guardrails import RejectContentBehavior
 
 from taskshield.adapters import openai_responses
-from taskshield.core.decisions import CallVerdict, Decision
+from taskshield.core.decisions import Decision
 from taskshield.core.errors import TaskShieldError
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
@@ -144,7 +144,7 @@ class Run:
         call = next(known, ToolCall(id=f"handoff_{name}", name=name, arguments=arguments))
         decision = await self._decision(call)
         self._answered.add(call.id)
-        return None if _verdict(decision, call).allowed else decision.content
+        return None if decision.verdict_on(call.id).allowed else decision.content
 
     @contextmanager
     def calling(self) -> Iterator[None]:
@@ -246,13 +246,13 @@ class Run:
         )
         asked = call.id in self._approvals.waiting or call.id not in self._decisions
         decision = await self._decision(call)
-        if asked and _verdict(decision, call).action == "escalate":
+        if asked and decision.verdict_on(call.id).action == "escalate":
             if at.is_tool_approved(call.name, call.id):
                 (await self._open()).session.approve(decision)
                 decision = await self._judge(call)
             elif call.id in self._approvals.waiting and _looks_ahead(at):
                 return Outcome.allow()
-        verdict = _verdict(decision, call)
+        verdict = decision.verdict_on(call.id)
         info = {"decision": decision.id, "action": verdict.action}
         if not verdict.allowed:
             self._answered.add(call.id)
@@ -302,10 +302,6 @@ class Run:
         self._is_news(message)
         self._decisions[call.id] = await conversation.session.add(message)
         return self._decisions[call.id]
-
-
-def _verdict(decision: Decision, call: ToolCall) -> CallVerdict:
-    return next(verdict for verdict in decision.calls if verdict.call.id == call.id)
 
 
 def _looks_ahead(at: ToolContext[Any]) -> bool:

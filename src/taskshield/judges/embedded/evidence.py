@@ -193,8 +193,10 @@ def _asides(
     ]
     found: list[Suspect] = []
     for place, share in story.sources.sharing(dict.fromkeys(words[:_LOOKED_FOR])):
-        text = "" if place in planted else story.words_at(place)
-        if share >= _SHARED and len(token_words(text)) >= _SENTENCE:
+        if share < _SHARED or place in planted:
+            continue
+        text = story.words_at(place)
+        if len(token_words(text)) >= _SENTENCE:
             directive = Directive(message=place.message, text=text)
             found.append(Suspect(directive=directive, explains=explained_share(call, text)))
         if len(found) == _ASIDES:

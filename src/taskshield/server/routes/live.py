@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Header, Request
@@ -12,12 +12,11 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict
 
 from taskshield.core.decisions import Action, Check
-from taskshield.core.store import Approval
+from taskshield.core.store import Approval, AuditRecord
 from taskshield.core.tools import Tier
 from taskshield.server.errors import Refused
 from taskshield.server.guard import Checked
 from taskshield.server.live import Event, Live
-from taskshield.server.records import Writing, gravest_tier, summary
 from taskshield.server.routes.native_models import ApprovalOut
 from taskshield.server.routes.native_parts import Checker, Server, native_router
 from taskshield.server.services import Services
@@ -47,25 +46,28 @@ class DecisionEvent(BaseModel):
     at: datetime
     elapsed_ms: float
 
-
-def tell_decisions(live: Live, surface: str, checked: Checked, writing: Writing) -> None:
-    """Let people see what was decided, and what now waits for them."""
-    tenant = checked.point.tenant
-    for decision in checked.decisions:
-        event = DecisionEvent(
-            session=checked.session,
-            surface=surface,
-            number=decision.case.index,
-            level=decision.case.message.level.value,
-            action=decision.action,
-            check=decision.check,
-            tier=gravest_tier(decision),
-            summary=writing.line(summary(decision)),
-            decision=decision.id,
-            at=datetime.now(UTC),
-            elapsed_ms=decision.elapsed_ms,
+    @classmethod
+    def of(cls, record: AuditRecord) -> "DecisionEvent":
+        """From the record of a decision."""
+        return cls(
+            session=record.session,
+            surface=record.surface,
+            number=record.number,
+            level=record.level,
+            action=record.action,
+            check=record.check,
+            tier=record.tier,
+            summary=record.summary,
+            decision=record.id,
+            at=record.at,
+            elapsed_ms=record.elapsed_ms,
         )
-        live.tell(tenant, "decision", _json(event))
+
+
+def tell_decisions(live: Live, checked: Checked) -> None:
+    """Let people see what was decided, and what now waits for them."""
+    for record in checked.records:
+        live.tell(record.tenant, "decision", _json(DecisionEvent.of(record)))
     for approval in checked.approvals.values():
         tell_approval(live, approval)
 
