@@ -185,22 +185,26 @@ def fill(client: httpx.Client, stories: Iterable[tuple[str, Any]] = STORIES) -> 
     for id, (known, messages) in stories:
         begin(client, id, known)
         for message in messages:
-            say(client, id, message)
+            say(client, id, message, by=f"{id.partition('-')[0]}-clerk")
 
 
 def begin(client: httpx.Client, id: str, known: list[Json]) -> None:
     client.post("/api/sessions", json={"id": id, "tools": known}).raise_for_status()
 
 
-def say(client: httpx.Client, id: str, *messages: Json) -> list[Json]:
+def say(client: httpx.Client, id: str, *messages: Json, by: str = "") -> list[Json]:
     """What was decided about each."""
-    answer = client.post(f"/api/sessions/{id}/messages", json={"messages": list(messages)})
+    answer = client.post(
+        f"/api/sessions/{id}/messages",
+        json={"messages": list(messages)},
+        headers={"x-taskshield-agent": by},
+    )
     answer.raise_for_status()
     decisions: list[Json] = answer.json()["decisions"]
     return decisions
 
 
-def ask_azure(client: httpx.Client, text: str, tool: str, arguments: str) -> None:
+def ask_azure(client: httpx.Client, text: str, tool: str, arguments: str, *, by: str) -> None:
     """The same over another surface."""
     body = {
         "tools": [{"type": "function", "function": {"name": tool, "description": ""}}],
@@ -221,4 +225,4 @@ def ask_azure(client: httpx.Client, text: str, tool: str, arguments: str) -> Non
         ],
     }
     path = "/contentsafety/agent:analyzeTaskAdherence?api-version=2025-09-15-preview"
-    client.post(path, json=body).raise_for_status()
+    client.post(path, json=body, headers={"x-taskshield-agent": by}).raise_for_status()

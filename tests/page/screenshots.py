@@ -23,6 +23,7 @@ from taskshield.adapters.detect import parse
 from taskshield.core.policy import Policy
 from taskshield.core.store import AuditRecord, StoredSession
 from taskshield.server.guard import Guard
+from taskshield.server.points import Asker
 from taskshield.server.records import Writing
 from taskshield.settings import load
 from taskshield.stores.memory import MemoryStore
@@ -37,6 +38,7 @@ DAY = 60
 ASKING = ("rent-march", "calendar-88fd")
 """Stories in which somebody is asked: these stay in the present."""
 SURFACES = ("proxy", "native", "azure")
+AGENTS = ("support-desk", "invoice-clerk", None, "travel-planner")
 FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
 
 
@@ -65,6 +67,7 @@ async def work_a_day(url: str) -> None:
     for number, at in enumerate(times):
         session, records = chance.choice(judged)
         name = f"job-{4096 + 37 * number:x}"
+        surface, agent = SURFACES[number % 3], AGENTS[number % 4]
         dated = replace(
             session,
             id=name,
@@ -72,10 +75,11 @@ async def work_a_day(url: str) -> None:
             created_at=at,
             updated_at=at,
             last_at=at,
-            surface=SURFACES[number % 3],
+            surface=surface,
+            agent=agent,
         )
         copies = [
-            replace(each, id=uuid.uuid4().hex, session=name, at=at, surface=SURFACES[number % 3])
+            replace(each, id=uuid.uuid4().hex, session=name, at=at, surface=surface, agent=agent)
             for each in records
         ]
         await store.commit(dated, copies)
@@ -91,7 +95,7 @@ async def originals(
     tools, messages = story
     told = parse({"taskshield": 1, "tools": tools, "messages": messages}).conversation
     await guard.begin("default", id="s", tools=told.tools)
-    await guard.check("default", "s", told.messages, surface="native")
+    await guard.check("default", "s", told.messages, asker=Asker("native"))
     session = await store.session("default", "s")
     records = await store.timeline("default", "s", limit=len(messages))
     await guard.aclose()

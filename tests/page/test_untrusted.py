@@ -98,9 +98,11 @@ def test_hostile_ids_in_the_address_are_shown_as_they_are(page: Page) -> None:
 def test_hostile_ids_from_other_surfaces_are_shown_as_they_are(
     page: Page, client: httpx.Client, surface: str
 ) -> None:
-    demo.ask_azure(client, PAYLOAD, f"tool {PAYLOAD}", '{"x": "' + BIDI + '"}')
+    name = '"><img src=x onerror=alert(1)>'
+    demo.ask_azure(client, PAYLOAD, f"tool {PAYLOAD}", '{"x": "' + BIDI + '"}', by=name)
     page.goto("/#/live")
     row = page.locator(".row", has_text=surface).first
+    expect(row.locator(".row-agent")).to_have_text(name)
     row.locator("a").click()
     expect(page.locator(".message").first).to_contain_text("<U+202E>")
     inert(page)

@@ -44,9 +44,12 @@ def test_what_happens_shows_up_without_a_reload(page: Page, client: httpx.Client
     page.goto("/#/live")
     expect(page.locator(".connection")).to_have_text("live")
     demo.begin(client, "just-begun", demo.DESK)
-    demo.say(client, "just-begun", demo.user("What is on my calendar on Monday?"))
+    asked = demo.user("What is on my calendar on Monday?")
+    demo.say(client, "just-begun", asked, by="calendar-bot")
     first = page.locator(".row").first
     expect(first).to_contain_text("just-begun", timeout=8000)
+    expect(first.locator(".row-agent")).to_have_text("calendar-bot")
+    expect(first.locator(".tag")).to_have_text("native")
     demo.say(client, "just-begun", demo.agent(c1={"tool": "list_events", "day": "Monday"}))
     expect(first).to_contain_text("2 messages", timeout=8000)
 
@@ -139,7 +142,7 @@ def test_a_long_session_comes_in_pieces_and_in_full(page: Page, long_session: st
 
 def test_a_link_into_a_long_session_leads_to_its_message(page: Page, long_session: str) -> None:
     page.goto(f"/#/sessions/{long_session}/110")
-    expect(page.locator("#message-110")).to_be_in_viewport()
+    expect(page.locator("#message-110")).to_be_in_viewport(timeout=15_000)
 
 
 def test_a_session_grows_while_one_looks_at_it(page: Page, client: httpx.Client) -> None:

@@ -23,6 +23,7 @@ from taskshield.core.store import AuditQuery, StoredSession
 from taskshield.server import app as apps
 from taskshield.server import telemetry
 from taskshield.server.errors import Problem, Refused, problem_of
+from taskshield.server.points import Asker
 from taskshield.server.surfaces import Surface
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
@@ -110,7 +111,7 @@ def test_each_error_has_its_status(error: Exception, status: int, code: str) -> 
 
 def test_what_is_too_old_is_forgotten_at_start() -> None:
     store = MemoryStore()
-    run(guard(store).conversation(TENANT, HIJACKED, surface="test"))
+    run(guard(store).conversation(TENANT, HIJACKED, asker=Asker("test")))
     old = datetime.now(UTC) - timedelta(days=31)
     for record in run(store.search(TENANT, AuditQuery())).items[:2]:
         aged = StoredSession(

@@ -8,6 +8,7 @@ from taskshield.core.store import Approval, ApprovalStatus, Store
 from taskshield.server.approvals import Approvals
 from taskshield.server.errors import Refused
 from taskshield.server.guard import Guard
+from taskshield.server.points import Asker
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
 from tests.server.stage import ESCALATING, TENANT, Failing, call, guard, user
@@ -17,7 +18,7 @@ MONEY = call("send_money", id="c2", path="evil")
 
 async def held(one: Guard) -> Approval:
     """What a person is asked after the agent tried to send money."""
-    checked = await one.check(TENANT, "s", [user(), MONEY], surface="test", begin=True)
+    checked = await one.check(TENANT, "s", [user(), MONEY], asker=Asker("test"), begin=True)
     (approval,) = checked.approvals.values()
     return approval
 
@@ -83,7 +84,7 @@ def test_time_out_denies() -> None:
         for decided in (approvals.approve, approvals.deny):
             with pytest.raises(Refused, match="expired already"):
                 await decided(TENANT, asked.id, by="Ann")
-        again = await one.check(TENANT, "s", [MONEY], surface="test")
+        again = await one.check(TENANT, "s", [MONEY], asker=Asker("test"))
         assert not again.decisions[0].allowed
 
     run(work())
@@ -94,7 +95,7 @@ def test_an_approval_after_the_user_has_spoken_comes_too_late() -> None:
         store = MemoryStore()
         one = guard(store, policy=ESCALATING)
         asked = await held(one)
-        await one.check(TENANT, "s", [user("No, stop.")], surface="test")
+        await one.check(TENANT, "s", [user("No, stop.")], asker=Asker("test"))
         with pytest.raises(Refused, match="the user has spoken"):
             await people(store, one).approve(TENANT, asked.id, by="Ann")
         assert (await people(store, one).get(TENANT, asked.id)).status == "pending"
@@ -115,7 +116,7 @@ def test_an_approval_that_was_cut_short_is_completed_the_next_time() -> None:
         await approvals.approve(TENANT, asked.id, by="Ann")
         await approvals.approve(TENANT, asked.id, by="Ann")  # it lets through once all the same
         allowed = [
-            (await one.check(TENANT, "s", [MONEY], surface="test")).decisions[0].allowed
+            (await one.check(TENANT, "s", [MONEY], asker=Asker("test"))).decisions[0].allowed
             for _ in range(2)
         ]
         assert allowed == [True, False]
@@ -130,7 +131,7 @@ def test_what_is_approved_is_what_was_held_back_and_nothing_else() -> None:
         asked = await held(one)
         await people(store, one).approve(TENANT, asked.id, by="Ann")
         other = call("send_money", id="c3", path="evil twin")
-        checked = await one.check(TENANT, "s", [other], surface="test")
+        checked = await one.check(TENANT, "s", [other], asker=Asker("test"))
         assert not checked.decisions[0].allowed
 
     run(work())

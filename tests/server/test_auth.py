@@ -91,6 +91,22 @@ def test_a_key_is_found_in_any_of_its_headers(headers: dict[str, str]) -> None:
     assert (caller.tenant, caller.name) == ("mine", "mine's key")
 
 
+def test_an_agent_is_called_as_the_request_says_or_else_as_its_key() -> None:
+    store = MemoryStore()
+    named = {"x-taskshield-agent": " invoice-clerk "}
+    assert run(auth(store).admit(request(), "check")).agent is None
+    assert run(auth(store).admit(request(named), "check")).agent == "invoice-clerk"
+    secret = {"x-taskshield-key": run(keyed(store, "check", tenant="mine"))}
+    assert run(auth(store).admit(request(secret), "check")).agent == "mine's key"
+    caller = run(auth(store).admit(request(secret | named), "check"))
+    assert (caller.name, caller.agent) == ("mine's key", "invoice-clerk")
+
+
+def test_an_agent_with_an_endless_name_is_refused() -> None:
+    with refused(400):
+        run(auth(MemoryStore()).admit(request({"x-taskshield-agent": "x" * 129}), "check"))
+
+
 @pytest.mark.parametrize(
     "headers",
     [

@@ -18,6 +18,7 @@ from taskshield.engine.shield import EngineSession
 from taskshield.engine.state import SessionState
 from taskshield.server.errors import Refused
 from taskshield.server.guard import Checked, Guard, Naming
+from taskshield.server.points import Asker
 from taskshield.server.recent import Recent
 from taskshield.server.records import Writing
 from taskshield.stores.memory import MemoryStore
@@ -38,6 +39,7 @@ from tests.server.stage import (
     user,
 )
 
+HERE, PROXY, AZURE = Asker("test"), Asker("proxy"), Asker("azure")
 SECRET = "sk-proj-" + "a1B2c3D4" * 5
 
 
@@ -60,7 +62,7 @@ async def one_by_one(
     await guarded(0).begin(TENANT, id="s", tools=TOOLS)
     decisions: list[Decision] = []
     for number, message in enumerate(messages):
-        checked = await guarded(number).check(TENANT, "s", [message], surface="test")
+        checked = await guarded(number).check(TENANT, "s", [message], asker=HERE)
         decisions += checked.decisions
     return decisions
 
@@ -88,7 +90,7 @@ def test_messages_sent_together_are_judged_like_messages_sent_one_by_one() -> No
     async def work() -> None:
         together = guard()
         await together.begin(TENANT, id="s", tools=TOOLS)
-        checked = await together.check(TENANT, "s", HIJACKED.messages, surface="test")
+        checked = await together.check(TENANT, "s", HIJACKED.messages, asker=HERE)
         assert outcome(checked.decisions) == outcome(await in_library(HIJACKED.messages))
         assert checked.new == 5
 
@@ -110,8 +112,8 @@ def test_a_guard_that_forgets_sessions_reads_them_again() -> None:
         forgetful = guard(live=1)
         await forgetful.begin(TENANT, id="other")
         await one_by_one(lambda number: forgetful, HIJACKED.messages[:2])
-        await forgetful.check(TENANT, "other", [user()], surface="test")
-        checked = await forgetful.check(TENANT, "s", HIJACKED.messages[2:], surface="test")
+        await forgetful.check(TENANT, "other", [user()], asker=HERE)
+        checked = await forgetful.check(TENANT, "s", HIJACKED.messages[2:], asker=HERE)
         expected = (await in_library(HIJACKED.messages))[2:]
         assert outcome(checked.decisions) == outcome(expected)
 
@@ -123,10 +125,10 @@ def test_concurrent_messages_of_a_session_are_all_judged_once() -> None:
         store = MemoryStore()
         replicas = [guard(store), guard(store)]
         await replicas[0].begin(TENANT, id="s", tools=TOOLS)
-        await replicas[0].check(TENANT, "s", [user()], surface="test")
+        await replicas[0].check(TENANT, "s", [user()], asker=HERE)
         await asyncio.gather(
             *(
-                replicas[number % 2].check(TENANT, "s", [call(id=f"c{number}")], surface="test")
+                replicas[number % 2].check(TENANT, "s", [call(id=f"c{number}")], asker=HERE)
                 for number in range(6)
             )
         )
@@ -143,7 +145,7 @@ def test_a_session_that_others_wrote_to_is_judged_anew() -> None:
         one = guard(store)
         await one.begin(TENANT, id="s")
         store.conflicts = 3
-        checked = await one.check(TENANT, "s", [user()], surface="test")
+        checked = await one.check(TENANT, "s", [user()], asker=HERE)
         assert [each.id for each in await records(store)] == [checked.decisions[0].id]
 
     run(work())
@@ -156,9 +158,9 @@ def test_a_session_that_others_never_stop_writing_to_is_an_error() -> None:
         await one.begin(TENANT, id="s")
         store.conflicts = 1_000
         with pytest.raises(StoreConflict):
-            await one.check(TENANT, "s", [user()], surface="test")
+            await one.check(TENANT, "s", [user()], asker=HERE)
         with pytest.raises(StoreConflict):
-            await one.conversation(TENANT, HIJACKED, surface="test")
+            await one.conversation(TENANT, HIJACKED, asker=HERE)
 
     run(work())
 
@@ -169,13 +171,13 @@ def test_what_cannot_be_written_down_has_not_happened() -> None:
         seen: list[Checked] = []
         one = guard(store, observe=lambda surface, checked: seen.append(checked))
         await one.begin(TENANT, id="s", tools=TOOLS)
-        await one.check(TENANT, "s", [user()], surface="test")
+        await one.check(TENANT, "s", [user()], asker=HERE)
         store.gone = True
         for _ in range(2):
             with pytest.raises(StoreError):
-                await one.check(TENANT, "s", [call()], surface="test")
+                await one.check(TENANT, "s", [call()], asker=HERE)
         store.gone = False
-        checked = await one.check(TENANT, "s", [call()], surface="test")
+        checked = await one.check(TENANT, "s", [call()], asker=HERE)
         assert checked.decisions[0].case.index == 1
         assert [each.number for each in await records(store)] == [0, 1]
         assert sum(each.new for each in seen) == 2
@@ -196,7 +198,7 @@ def test_a_request_that_is_given_up_does_not_lose_what_is_being_written() -> Non
 
         store = Slow()
         one = guard(store)
-        asking = asyncio.create_task(one.check(TENANT, "s", [user()], surface="test", begin=True))
+        asking = asyncio.create_task(one.check(TENANT, "s", [user()], asker=HERE, begin=True))
         await store.began.wait()
         asking.cancel()
         store.go_on.set()
@@ -204,7 +206,7 @@ def test_a_request_that_is_given_up_does_not_lose_what_is_being_written() -> Non
         with pytest.raises(asyncio.CancelledError):
             await asking
         assert len(await records(store)) == 1
-        checked = await one.check(TENANT, "s", [call()], surface="test")
+        checked = await one.check(TENANT, "s", [call()], asker=HERE)
         assert checked.decisions[0].case.index == 1
 
     run(work())
@@ -219,7 +221,7 @@ def test_all_messages_of_a_request_or_none() -> None:
         await one.begin(TENANT, id="s")
         broken = Message(level=Level.ASSISTANT, tool_calls=twice)
         with pytest.raises(ConversationError, match="message 1: two tool calls"):
-            await one.check(TENANT, "s", [user(), broken], surface="test")
+            await one.check(TENANT, "s", [user(), broken], asker=HERE)
         assert await records(store) == []
         assert (await one.session(TENANT, "s")).state.messages == 0
 
@@ -230,8 +232,8 @@ def test_sessions_begin_once_and_only_where_asked_for() -> None:
     async def work() -> None:
         one = guard()
         with pytest.raises(Refused, match="no such session"):
-            await one.check(TENANT, "s", [user()], surface="test")
-        await one.check(TENANT, "s", [user()], surface="test", begin=True)
+            await one.check(TENANT, "s", [user()], asker=HERE)
+        await one.check(TENANT, "s", [user()], asker=HERE, begin=True)
         with pytest.raises(Refused, match="already"):
             await one.begin(TENANT, id="s")
         with pytest.raises(Refused, match="no such session"):
@@ -244,7 +246,7 @@ def test_too_many_messages_are_refused() -> None:
     async def work() -> None:
         one = guard(max_messages=4)
         with pytest.raises(Refused) as caught:
-            await one.conversation(TENANT, HIJACKED, surface="test")
+            await one.conversation(TENANT, HIJACKED, asker=HERE)
         assert caught.value.problem.status == 413
 
     run(work())
@@ -253,7 +255,7 @@ def test_too_many_messages_are_refused() -> None:
 def test_tools_may_be_declared_with_any_message() -> None:
     async def work() -> None:
         one = guard()
-        await one.check(TENANT, "s", [user()], surface="test", tools=TOOLS, begin=True)
+        await one.check(TENANT, "s", [user()], asker=HERE, tools=TOOLS, begin=True)
         assert set((await one.session(TENANT, "s")).state.tools) == {each.name for each in TOOLS}
 
     run(work())
@@ -272,7 +274,7 @@ def test_a_growing_conversation_is_judged_as_from_scratch(steps: list[int], hop:
             length = min(length + step, len(HIJACKED.messages))
             sofar = replace(HIJACKED, messages=HIJACKED.messages[:length])
             one = replicas[number % 2 if hop else 0]
-            checked = await one.conversation(TENANT, sofar, surface="test")
+            checked = await one.conversation(TENANT, sofar, asker=HERE)
             judged += checked.new
             assert outcome(checked.decisions) == outcome(await in_library(sofar.messages))
         assert judged == length == len(await records(store))
@@ -290,13 +292,13 @@ def test_conversations_that_part_become_sessions_of_their_own() -> None:
         store = MemoryStore()
         replicas = [guard(store), guard(store)]
         for one in replicas:
-            await one.conversation(TENANT, begun, surface="test")
-        first = await replicas[0].conversation(TENANT, left, surface="test")
-        second = await replicas[1].conversation(TENANT, right, surface="test")
+            await one.conversation(TENANT, begun, asker=HERE)
+        first = await replicas[0].conversation(TENANT, left, asker=HERE)
+        second = await replicas[1].conversation(TENANT, right, asker=HERE)
         assert first.session != second.session
         assert (first.new, second.new) == (1, 1)
         assert outcome(second.decisions) == outcome(await in_library(right.messages))
-        again = await replicas[1].conversation(TENANT, left, surface="test")
+        again = await replicas[1].conversation(TENANT, left, asker=HERE)
         assert (again.session, again.new) == (first.session, 0)
 
     run(work())
@@ -309,9 +311,9 @@ def test_a_replica_that_knows_an_old_point_starts_afresh_where_its_session_moved
 
     async def work() -> None:
         store = MemoryStore()
-        await guard(store).conversation(TENANT, begun, surface="test")
-        await guard(store).conversation(TENANT, moved, surface="test")
-        fresh = await guard(store).conversation(TENANT, other, surface="test")
+        await guard(store).conversation(TENANT, begun, asker=HERE)
+        await guard(store).conversation(TENANT, moved, asker=HERE)
+        fresh = await guard(store).conversation(TENANT, other, asker=HERE)
         assert fresh.new == 2
         assert outcome(fresh.decisions) == outcome(await in_library(other.messages))
 
@@ -322,8 +324,8 @@ def test_conversations_of_tenants_never_meet() -> None:
     async def work() -> None:
         store = MemoryStore()
         one = guard(store)
-        ours = await one.conversation("a", HIJACKED, surface="test")
-        theirs = await one.conversation("b", HIJACKED, surface="test")
+        ours = await one.conversation("a", HIJACKED, asker=HERE)
+        theirs = await one.conversation("b", HIJACKED, asker=HERE)
         assert theirs.new == 5 and theirs.session != ours.session
         assert {each.id for each in await records(store, "a")}.isdisjoint(
             each.id for each in await records(store, "b")
@@ -335,14 +337,14 @@ def test_conversations_of_tenants_never_meet() -> None:
 def test_another_policy_judge_or_set_of_tools_is_another_conversation() -> None:
     async def work() -> None:
         store = MemoryStore()
-        await guard(store).conversation(TENANT, HIJACKED, surface="test")
+        await guard(store).conversation(TENANT, HIJACKED, asker=HERE)
         others = [
             (guard(store, policy=ESCALATING), HIJACKED),
             (guard(store, by=TableJudge(name="other")), HIJACKED),
             (guard(store), replace(HIJACKED, tools=TOOLS[:1])),
         ]
         for one, said in others:
-            assert (await one.conversation(TENANT, said, surface="test")).new == 5
+            assert (await one.conversation(TENANT, said, asker=HERE)).new == 5
 
     run(work())
 
@@ -352,7 +354,7 @@ def test_the_same_conversation_twice_at_once_is_judged_once() -> None:
         store = MemoryStore()
         one = guard(store)
         both = await asyncio.gather(
-            *(one.conversation(TENANT, HIJACKED, surface="test") for _ in range(2))
+            *(one.conversation(TENANT, HIJACKED, asker=HERE) for _ in range(2))
         )
         assert {each.new for each in both} == {0, 5}
         assert outcome(both[0].decisions) == outcome(both[1].decisions)
@@ -369,17 +371,17 @@ def test_a_conversation_is_found_by_what_its_client_was_shown() -> None:
     async def work(hop: bool) -> None:
         store = MemoryStore()
         first = guard(store)
-        begun = await first.conversation(TENANT, asked, surface="proxy")
-        refused = await first.go_on(begun.point, [hidden], surface="proxy")
+        begun = await first.conversation(TENANT, asked, asker=PROXY)
+        refused = await first.go_on(begun.point, [hidden], asker=PROXY)
         assert refused.decisions[0].action == "revise"
-        said = await first.go_on(refused.point, [shown], surface="proxy")
+        said = await first.go_on(refused.point, [shown], asker=PROXY)
         visible = conversation(*asked.messages, shown)
         decisions = (*begun.decisions, *said.decisions)
         await first.remember(said.point, [first.name(visible), "response-1"], decisions)
 
         second = guard(store) if hop else first
         later = conversation(*visible.messages, output("Done.", answers="c3"), user("Thanks!"))
-        checked = await second.conversation(TENANT, later, surface="proxy")
+        checked = await second.conversation(TENANT, later, asker=PROXY)
         assert (checked.session, checked.new) == (begun.session, 2)
         assert [each.id for each in checked.decisions[:4]] == [each.id for each in decisions]
         point = await second.session(TENANT, begun.session)
@@ -398,19 +400,19 @@ def test_answers_to_the_same_request_become_sessions_of_their_own() -> None:
         replicas = [guard(store), guard(store)]
         told: list[str] = []
         for one, answer in zip(replicas, answers, strict=True):
-            begun = await one.conversation(TENANT, asked, surface="proxy")
+            begun = await one.conversation(TENANT, asked, asker=PROXY)
             visible = conversation(*asked.messages, answer)
             naming = Naming(
                 names=(one.name(visible),), known=begun.decisions, unless=lambda decision: False
             )
-            said = await one.go_on(begun.point, [answer], surface="proxy", naming=naming)
+            said = await one.go_on(begun.point, [answer], asker=PROXY, naming=naming)
             decisions = (*begun.decisions, *said.decisions)
             assert outcome(decisions) == outcome(await in_library(visible.messages))
             told.append(said.session)
         assert len(set(told)) == 2
         for number, answer in enumerate(answers):
             later = conversation(*asked.messages, answer, output())
-            checked = await replicas[0].conversation(TENANT, later, surface="proxy")
+            checked = await replicas[0].conversation(TENANT, later, asker=PROXY)
             assert (checked.session, checked.new) == (told[number], 1)
 
     run(work())
@@ -419,14 +421,14 @@ def test_answers_to_the_same_request_become_sessions_of_their_own() -> None:
 def test_a_point_is_named_only_where_the_client_gets_the_answer_as_it_is() -> None:
     async def work() -> None:
         one = guard(MemoryStore())
-        begun = await one.conversation(TENANT, conversation(user()), surface="proxy")
+        begun = await one.conversation(TENANT, conversation(user()), asker=PROXY)
         naming = Naming(
             names=("response-1",), known=begun.decisions, unless=lambda each: not each.allowed
         )
         hidden = call("send_money", id="c1", path="evil")
-        refused = await one.go_on(begun.point, [hidden], surface="proxy", naming=naming)
+        refused = await one.go_on(begun.point, [hidden], asker=PROXY, naming=naming)
         assert await one.named(TENANT, "response-1") is None
-        said = await one.go_on(refused.point, [call(id="c2")], surface="proxy", naming=naming)
+        said = await one.go_on(refused.point, [call(id="c2")], asker=PROXY, naming=naming)
         found = await one.named(TENANT, "response-1")
         assert found is not None and found.point == said.point
         assert found.decisions == (*begun.decisions, *said.decisions)
@@ -440,13 +442,13 @@ def test_an_approval_does_not_split_a_conversation() -> None:
     async def work() -> None:
         store = MemoryStore()
         one = guard(store, policy=ESCALATING)
-        begun = await one.conversation(TENANT, conversation(user()), surface="proxy")
-        held = await one.go_on(begun.point, [money], surface="proxy")
+        begun = await one.conversation(TENANT, conversation(user()), asker=PROXY)
+        held = await one.go_on(begun.point, [money], asker=PROXY)
         (approval,) = held.approvals.values()
         await guard(store, policy=ESCALATING).approve(TENANT, held.session, approval.id)
         decisions = (*begun.decisions, *held.decisions)
         point = await one.remember(held.point, ["held"], decisions)
-        again = await one.go_on(point, [money], surface="proxy")
+        again = await one.go_on(point, [money], asker=PROXY)
         assert again.session == begun.session and again.decisions[0].allowed
 
     run(work())
@@ -456,13 +458,13 @@ def test_a_point_is_found_by_its_other_names_until_the_session_moves_on() -> Non
     async def work() -> None:
         store = MemoryStore()
         first = guard(store)
-        begun = await first.conversation(TENANT, conversation(user()), surface="proxy")
+        begun = await first.conversation(TENANT, conversation(user()), asker=PROXY)
         await first.remember(begun.point, ["response-1"], begun.decisions)
         found = await guard(store).named(TENANT, "response-1")
         assert found is not None and found.point.id == begun.session
         assert outcome(found.decisions) == outcome(begun.decisions)
         assert await guard(store).named("another tenant", "response-1") is None
-        await first.check(TENANT, begun.session, [call()], surface="proxy")
+        await first.check(TENANT, begun.session, [call()], asker=PROXY)
         assert await guard(store).named(TENANT, "response-1") is None
         assert await first.named(TENANT, "response-1") is not None  # it is still at hand here
 
@@ -472,9 +474,9 @@ def test_a_point_is_found_by_its_other_names_until_the_session_moves_on() -> Non
 def test_a_conversation_whose_records_were_pruned_is_judged_again() -> None:
     async def work() -> None:
         store = MemoryStore()
-        await guard(store).conversation(TENANT, HIJACKED, surface="test")
+        await guard(store).conversation(TENANT, HIJACKED, asker=HERE)
         await store.prune(older_than=None, keep=1)
-        again = await guard(store).conversation(TENANT, HIJACKED, surface="test")
+        again = await guard(store).conversation(TENANT, HIJACKED, asker=HERE)
         assert again.new == 5
 
     run(work())
@@ -491,16 +493,16 @@ def test_an_approval_lets_the_call_through_once() -> None:
         first = guard(store, policy=ESCALATING)
         second = guard(store, policy=ESCALATING) if hop else first
         checked = await first.check(
-            TENANT, "s", [user(), money], surface="test", tools=TOOLS, begin=True
+            TENANT, "s", [user(), money], asker=HERE, tools=TOOLS, begin=True
         )
         (approval,) = checked.approvals.values()
         assert checked.decisions[1].action == "escalate"
         assert checked.approvals[checked.decisions[1].id] == approval
         assert await second.approve(TENANT, "s", approval.id)
         assert not await first.approve(TENANT, "s", approval.id)
-        allowed = await first.check(TENANT, "s", [money], surface="test")
+        allowed = await first.check(TENANT, "s", [money], asker=HERE)
         assert allowed.decisions[0].allowed
-        again = await second.check(TENANT, "s", [money], surface="test")
+        again = await second.check(TENANT, "s", [money], asker=HERE)
         assert not again.decisions[0].allowed
 
     run(work(False))
@@ -514,12 +516,10 @@ def test_an_approval_also_counts_in_a_conversation_without_a_session() -> None:
     async def work() -> None:
         store = MemoryStore()
         first, second = guard(store, policy=ESCALATING), guard(store, policy=ESCALATING)
-        held = await first.conversation(TENANT, conversation(user(), money), surface="azure")
+        held = await first.conversation(TENANT, conversation(user(), money), asker=AZURE)
         (approval,) = held.approvals.values()
         assert await second.approve(TENANT, held.session, approval.id)
-        later = await first.conversation(
-            TENANT, conversation(user(), money, again), surface="azure"
-        )
+        later = await first.conversation(TENANT, conversation(user(), money, again), asker=AZURE)
         assert later.decisions[-1].allowed and later.session == held.session
 
     run(work())
@@ -530,9 +530,9 @@ def test_what_was_held_back_before_the_user_spoke_cannot_be_approved() -> None:
 
     async def work() -> None:
         one = guard(policy=ESCALATING)
-        held = await one.check(TENANT, "s", [user(), money], surface="test", begin=True)
+        held = await one.check(TENANT, "s", [user(), money], asker=HERE, begin=True)
         (approval,) = held.approvals.values()
-        late = await one.check(TENANT, "s", [money, user("Stop!")], surface="test")
+        late = await one.check(TENANT, "s", [money, user("Stop!")], asker=HERE)
         assert late.approvals == {}
         assert not await one.approve(TENANT, "s", approval.id)
 
@@ -546,16 +546,16 @@ def test_without_texts_only_hashes_are_stored() -> None:
     async def work() -> None:
         store = MemoryStore()
         one = guard(store, writing=Writing(texts=False), policy=ESCALATING)
-        await one.check(TENANT, "s", HIJACKED.messages, surface="test", begin=True)
+        await one.check(TENANT, "s", HIJACKED.messages, asker=HERE, begin=True)
         stored = await store.session(TENANT, "s")
         assert stored is not None and stored.state is None
         found = await records(store)
         assert {(each.summary, each.case) for each in found} == {("", None)}
         assert all(re.fullmatch("[0-9a-f]{64}", each.digest) for each in found)
         assert {each.summary for each in (await store.approvals(TENANT)).items} == {""}
-        await one.check(TENANT, "s", [user("Go on.")], surface="test")
+        await one.check(TENANT, "s", [user("Go on.")], asker=HERE)
         with pytest.raises(Refused, match="texts are not stored"):
-            await guard(store).check(TENANT, "s", [user()], surface="test")
+            await guard(store).check(TENANT, "s", [user()], asker=HERE)
 
     run(work())
 
@@ -564,10 +564,10 @@ def test_without_texts_a_conversation_is_known_as_long_as_the_process_lives() ->
     async def work() -> None:
         store = MemoryStore()
         one = guard(store, writing=Writing(texts=False))
-        assert (await one.conversation(TENANT, HIJACKED, surface="test")).new == 5
-        assert (await one.conversation(TENANT, HIJACKED, surface="test")).new == 0
+        assert (await one.conversation(TENANT, HIJACKED, asker=HERE)).new == 5
+        assert (await one.conversation(TENANT, HIJACKED, asker=HERE)).new == 0
         other = guard(store, writing=Writing(texts=False))
-        assert (await other.conversation(TENANT, HIJACKED, surface="test")).new == 5
+        assert (await other.conversation(TENANT, HIJACKED, asker=HERE)).new == 5
 
     run(work())
 
@@ -593,8 +593,8 @@ def test_secrets_are_stored_nowhere_and_replicas_still_agree() -> None:
         staying = await one_by_one(lambda number: alone, told.messages)
         assert outcome(hopping) == outcome(staying)
         # What goes to the agent is whole all the same, here and where it is made again.
-        await replicas[0].conversation(TENANT, told, surface="test")
-        recalled = await guard(store).conversation(TENANT, told, surface="test")
+        await replicas[0].conversation(TENANT, told, asker=HERE)
+        recalled = await guard(store).conversation(TENANT, told, asker=HERE)
         assert recalled.new == 0
         assert SECRET in hopping[2].content and SECRET in recalled.decisions[2].content
 
@@ -606,7 +606,7 @@ def test_an_outage_of_the_judge_is_a_decision_and_is_written_down() -> None:
         store = MemoryStore()
         one = guard(store, by=TableJudge(error=JudgeUnavailable("gone")))
         checked = await one.check(
-            TENANT, "s", [user(), call("send_money")], surface="test", tools=TOOLS, begin=True
+            TENANT, "s", [user(), call("send_money")], asker=HERE, tools=TOOLS, begin=True
         )
         assert checked.decisions[1].action == "block"
         assert [each.check for each in await records(store)] == ["failed", "failed"]
@@ -635,9 +635,9 @@ def test_a_session_is_not_taken_for_one_of_its_name_that_was_forgotten() -> None
     async def work() -> None:
         store = MemoryStore()
         here, there = guard(store), guard(store)
-        await here.check(TENANT, "s", [user("An old task.")], surface="test", begin=True)
+        await here.check(TENANT, "s", [user("An old task.")], asker=HERE, begin=True)
         await store.prune(older_than=None, keep=0)
-        await there.check(TENANT, "s", [user("A new task.")], surface="test", begin=True)
+        await there.check(TENANT, "s", [user("A new task.")], asker=HERE, begin=True)
         (task,) = (await here.session(TENANT, "s")).state.tasks
         assert task.text == "A new task."
 
@@ -654,9 +654,9 @@ def test_a_session_does_not_grow_without_end(texts: bool, monkeypatch: pytest.Mo
         await one.begin(TENANT, id="s", tools=[spec])
         more = [replace(spec, name="write_file")]
         with pytest.raises(Refused, match="too large"):
-            await one.check(TENANT, "s", [user()], surface="test", tools=more)
+            await one.check(TENANT, "s", [user()], asker=HERE, tools=more)
         assert (await one.session(TENANT, "s")).state.messages == 0
-        await one.check(TENANT, "s", [user()], surface="test")
+        await one.check(TENANT, "s", [user()], asker=HERE)
 
     run(work())
 

@@ -3,6 +3,7 @@ import re
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.server.guard import Checked
 from taskshield.server.metrics import Metrics
+from taskshield.server.points import Asker
 from tests.engine.sessions import run
 from tests.judging import TableJudge
 from tests.server.stage import ESCALATING, HIJACKED, TENANT, call, guard, output, served, user, wire
@@ -18,7 +19,7 @@ def counted(by: TableJudge | None = None) -> dict[str, float]:
 
     async def work() -> None:
         one = guard(by=by, observe=observe)
-        await one.conversation(TENANT, HIJACKED, surface="azure")
+        await one.conversation(TENANT, HIJACKED, asker=Asker("azure"))
 
     run(work())
     return page(metrics.page().decode())
@@ -54,7 +55,7 @@ def test_there_are_only_so_many_names_of_judges() -> None:
     async def work() -> None:
         for number in range(30):
             one = guard(by=TableJudge(name=f"judge-{number}"))
-            checked = await one.check(TENANT, "s", [user()], surface="test", begin=True)
+            checked = await one.check(TENANT, "s", [user()], asker=Asker("test"), begin=True)
             metrics.decided("test", checked.decisions[0])
 
     run(work())

@@ -6,7 +6,8 @@ its client must be what was decided. Another surface is one more function in `SU
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -105,7 +106,7 @@ def _function(call: ToolCall) -> dict[str, str]:
 
 
 def agent_hooks(conversation: Conversation, store: Store) -> list[bool]:
-    host = AgentContextBuilder(agent_id="a", framework="f", session_id="s")
+    host = AgentContextBuilder(agent_id="clerk", framework="f", session_id="s")
     path = "/contentsafety/agent:evaluate"
     params = {"api-version": "2026-11-01-preview", "targetResourceId": "x"}
     told = []
@@ -180,7 +181,7 @@ def proxy(conversation: Conversation, store: Store) -> list[bool]:
     said: list[dict[str, object]] = []
     with (
         Provider(*script, status(500, {})) as provider,
-        served(store, by=shipped(), upstream=provider.settings) as client,
+        server(store, upstream=provider.settings) as client,
     ):
 
         def asked() -> Any:
@@ -210,9 +211,12 @@ SURFACES: dict[str, Play] = {
 """By the name that stands in the records."""
 
 
-def server(store: Store) -> Any:
-    """A server with the shipped judge."""
-    return served(store, by=shipped())
+@contextmanager
+def server(store: Store, **more: Any) -> Iterator[Any]:
+    """A server with the shipped judge, and a client that says which agent it is."""
+    with served(store, by=shipped(), **more) as client:
+        client.headers["x-taskshield-agent"] = "clerk"
+        yield client
 
 
 def shipped() -> Judge:
@@ -266,6 +270,8 @@ def test_every_surface_decides_like_the_library(
     store = MemoryStore()
     told = SURFACES[surface](CONVERSATIONS[name], store)
     assert outcome(recorded(store, surface)) == outcome(expected[name])
+    (listed,) = run(store.sessions(TENANT)).items
+    assert (listed.surface, listed.agent) == (surface, "clerk")
     assert told == [call.allowed for each in expected[name] for call in each.calls]
 
 

@@ -32,6 +32,8 @@ class ListedSession:
     updated_at: datetime
     surface: str | None = None
     """Where its last decision was asked for; None before the first."""
+    agent: str | None = None
+    """For which agent that was; None where nobody says."""
     tasks: tuple[str, ...] = ()
     """The beginnings of its first tasks; none where texts are not to be stored."""
     messages: int = 0
@@ -82,6 +84,8 @@ class AuditRecord:
     """Tools that the action is about; none where texts are not to be stored."""
     llm_calls: int = 0
     llm_tokens: int = 0
+    agent: str | None = None
+    """Which agent it is about; None where nobody says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +172,7 @@ class AuditQuery:
     tier: Tier | None = None
     judge: str | None = None
     surface: str | None = None
+    agent: str | None = None
     since: datetime | None = None
     until: datetime | None = None
     words: str | None = None

@@ -31,6 +31,8 @@ KEY_HEADERS = ("x-taskshield-key", "ocp-apim-subscription-key", "x-api-key", "au
 """Where a key may be. A value that does not look like one of ours is somebody else's: through the
 proxy, the key of the client's own provider comes in these headers, too."""
 DEFAULT_TENANT = "default"
+AGENT_HEADER = "x-taskshield-agent"
+"""In which a client may say which agent it is, where one key serves several."""
 SCOPES: frozenset[Scope] = frozenset(get_args(Scope))
 
 _LOGINS_PER_MINUTE = 30
@@ -40,6 +42,7 @@ _REMEMBERED_S = 5.0
 """How long a key is good without asking the store; a revoked one may be used so long at most."""
 _KEPT = 10_000
 _LONGEST_TENANT = 100
+_LONGEST_AGENT = 128
 _PORT = re.compile(r":[0-9]*\Z")
 _PASSED_ON = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 """Headers of a request that came through a proxy: nobody knows from where."""
@@ -52,6 +55,8 @@ class Caller:
     tenant: str
     name: str
     """Name of the key, for people."""
+    agent: str | None = None
+    """The agent as the request names it, or else as the key is called; None without either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,16 +149,18 @@ class Auth:
         """Who asks, where a key has one of these scopes; "admin" includes them all.
 
         Raises:
-            Refused: There is no good key, it may not do this, or it has asked too often.
+            Refused: There is no good key, it may not do this, it has asked too often, or it names
+                an agent at too great length.
         """
         key = await self.recognise(request)
+        named = _named_agent(request)
         if key is None:
-            return Caller(tenant=DEFAULT_TENANT, name="nobody")
+            return Caller(tenant=DEFAULT_TENANT, name="nobody", agent=named)
         if not key.scopes & {scope, *others, "admin"}:
             needed = " or ".join((scope, *others))
             raise Refused(403, "forbidden", f"the API key lacks the scope {needed}")
         self._count(key)
-        return Caller(tenant=key.tenant, name=key.name)
+        return Caller(tenant=key.tenant, name=key.name, agent=named or key.name)
 
     async def recognise(self, request: Request) -> ApiKey | None:
         """The key of a request; None where it needs none.
@@ -237,6 +244,14 @@ def presented_key(headers: Headers) -> str | None:
         if value.startswith(KEY_PREFIX):
             return value
     return None
+
+
+def _named_agent(request: Request) -> str | None:
+    name = request.headers.get(AGENT_HEADER, "").strip()
+    if len(name) > _LONGEST_AGENT:
+        told = f"{AGENT_HEADER} has at most {_LONGEST_AGENT} characters"
+        raise Refused(400, "invalid_request", told)
+    return name or None
 
 
 def _from_this_machine(request: Request) -> bool:

@@ -24,7 +24,7 @@ from taskshield.core.tools import ToolSpec
 from taskshield.engine.state import SessionState
 from taskshield.server.errors import Refused
 from taskshield.server.ledger import Ledger
-from taskshield.server.points import Kept, Point, Recalled, conversation_names, held_back
+from taskshield.server.points import Asker, Kept, Point, Recalled, conversation_names, held_back
 from taskshield.server.recent import Locks
 from taskshield.server.records import Writing, approval_of, audit_record, needs_person
 
@@ -135,7 +135,7 @@ class Guard:
         session: str,
         messages: Sequence[Message],
         *,
-        surface: str,
+        asker: Asker,
         tools: Iterable[ToolSpec] = (),
         begin: bool = False,
     ) -> Checked:
@@ -145,7 +145,7 @@ class Guard:
             tenant: Whose session it is.
             session: Its id.
             messages: In the order in which they were said.
-            surface: Where they come from.
+            asker: Who asks.
             tools: Tools that the session may not know yet.
             begin: Whether a session that does not exist begins now.
 
@@ -159,12 +159,12 @@ class Guard:
 
         async def attempt(found: Point | None) -> Checked:
             point = _new(tenant, session, ()) if found is None and begin else _existing(found)
-            return await self._advance(point, messages, surface=surface, tools=given)
+            return await self._advance(point, messages, asker=asker, tools=given)
 
         return await self._retried(tenant, session, attempt)
 
     async def conversation(
-        self, tenant: str, conversation: Conversation, *, surface: str
+        self, tenant: str, conversation: Conversation, *, asker: Asker
     ) -> Checked:
         """Judge a whole conversation; what was judged in an earlier request is not judged again.
 
@@ -188,7 +188,7 @@ class Guard:
                 return Checked(point=known.point, decisions=known.decisions, new=0)
             # What could not be checked is checked when it is asked about again.
             naming = Naming(names=(names[-1],), known=known.decisions, unless=_unchecked)
-            checked = await self._gone_on(known.point, new, surface=surface, naming=naming)
+            checked = await self._gone_on(known.point, new, asker=asker, naming=naming)
             return replace(checked, decisions=(*known.decisions, *checked.decisions))
 
     async def go_on(
@@ -196,7 +196,7 @@ class Guard:
         point: Point,
         messages: Sequence[Message],
         *,
-        surface: str,
+        asker: Asker,
         naming: Naming | None = None,
     ) -> Checked:
         """Judge the messages that follow at this very point.
@@ -207,7 +207,7 @@ class Guard:
         Args:
             point: Where the session is.
             messages: In the order in which they were said.
-            surface: Where they come from.
+            asker: Who asks.
             naming: How the point that this leads to is found again; for surfaces that know it
                 before, and need not call `remember`.
 
@@ -217,7 +217,7 @@ class Guard:
             StoreError: Nothing was written down, and nothing decided.
         """
         self._bounded(messages)
-        return await self._gone_on(point, messages, surface=surface, naming=naming)
+        return await self._gone_on(point, messages, asker=asker, naming=naming)
 
     def name(self, conversation: Conversation) -> str:
         """The name by which a client that sends this conversation finds where it left off."""
@@ -302,11 +302,11 @@ class Guard:
         point: Point,
         messages: Sequence[Message],
         *,
-        surface: str,
+        asker: Asker,
         naming: Naming | None,
     ) -> Checked:
         async def attempt(point: Point) -> Checked:
-            return await self._advance(point, messages, surface=surface, naming=naming)
+            return await self._advance(point, messages, asker=asker, naming=naming)
 
         return await self._followed(point, attempt)
 
@@ -315,7 +315,7 @@ class Guard:
         point: Point,
         messages: Sequence[Message],
         *,
-        surface: str,
+        asker: Asker,
         tools: Iterable[ToolSpec] = (),
         naming: Naming | None = None,
     ) -> Checked:
@@ -349,7 +349,7 @@ class Guard:
             line=tuple(decision.id for decision in line),
             held=held if spoken else {**point.kept.held, **held},
         )
-        records = [audit_record(each, where, surface, at, self._writing) for each in decisions]
+        records = [audit_record(each, where, asker, at, self._writing) for each in decisions]
         written = await self._ledger.write(point, kept, records, tuple(approvals.values()))
         self._ledger.name(written, line)
         checked = Checked(
@@ -359,7 +359,7 @@ class Guard:
             approvals=approvals,
             records=tuple(records),
         )
-        self._observe(surface, checked)
+        self._observe(asker.surface, checked)
         return checked
 
     def _bounded(self, messages: Sequence[Message]) -> None:

@@ -55,11 +55,22 @@ class Place:
     session: str
 
 
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks for a check, for people to read."""
+
+    surface: str
+    """Where: "azure", "proxy", "native", ..."""
+    agent: str | None = None
+    """For which agent; None where nobody says."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     """What a list shows of a session, beside what its state says."""
 
     surface: str | None = None
+    agent: str | None = None
     blocked: int = 0
     escalated: int = 0
     last_action: Action | None = None
@@ -72,6 +83,7 @@ class Overview:
         actions = [record.action for record in records]
         return Overview(
             surface=records[-1].surface,
+            agent=records[-1].agent,
             blocked=self.blocked + sum(action in NOT_DONE for action in actions),
             escalated=self.escalated + actions.count("escalate"),
             last_action=actions[-1],

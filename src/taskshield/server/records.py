@@ -12,10 +12,11 @@ from taskshield.core.store import Approval, AuditRecord
 from taskshield.core.tools import Tier
 from taskshield.core.visible import one_line
 from taskshield.server.errors import Refused
-from taskshield.server.points import Place
+from taskshield.server.points import Asker, Place
 from taskshield.stores.redaction import redacted, redacted_case, redacted_state
 
 _SUMMARY_LENGTH = 300
+_NAME_LENGTH = 128
 _SUMMARISED = 4_000
 """Characters that a summary is made from: secrets are looked for before it is cut to length."""
 _GRAVITY = {tier: number for number, tier in enumerate(Tier)}
@@ -49,7 +50,7 @@ class Writing:
 
 
 def audit_record(
-    decision: Decision, place: Place, surface: str, at: datetime, writing: Writing
+    decision: Decision, place: Place, asker: Asker, at: datetime, writing: Writing
 ) -> AuditRecord:
     """The record of one decision."""
     case = decision.case
@@ -60,7 +61,7 @@ def audit_record(
         session=place.session,
         number=case.index,
         at=at,
-        surface=surface,
+        surface=asker.surface,
         level=case.message.level.value,
         action=decision.action,
         check=decision.check,
@@ -73,6 +74,7 @@ def audit_record(
         tools=tuple(filter(None, map(writing.line, tools_concerned(decision)))),
         llm_calls=case.trace.usage.calls,
         llm_tokens=case.trace.usage.tokens,
+        agent=None if asker.agent is None else one_line(asker.agent, _NAME_LENGTH),
     )
 
 

@@ -294,7 +294,7 @@ def _tally(record: AuditRecord) -> Tally:
 
 
 def _fits(record: AuditRecord, query: AuditQuery) -> bool:
-    asked = ("session", "action", "check", "tier", "judge", "surface")
+    asked = ("session", "action", "check", "tier", "judge", "surface", "agent")
     return (
         all(getattr(query, name) in (None, getattr(record, name)) for name in asked)
         and (query.since is None or query.since <= record.at)

@@ -194,7 +194,7 @@ class SqlStore(SqlPeople):
         return self._put(ALIASES, rows, now)
 
     def _wanted(self, query: AuditQuery) -> list[ColumnElement[bool]]:
-        asked = ("session", "action", "check", "tier", "judge", "surface")
+        asked = ("session", "action", "check", "tier", "judge", "surface", "agent")
         given = {name: getattr(query, name) for name in asked}
         wanted = [RECORDS.c[name] == value for name, value in given.items() if value is not None]
         if query.since is not None:

@@ -184,10 +184,21 @@ def test_decisions_and_approvals_are_seen_as_they_happen() -> None:
         assert [each["event"] for each in seen] == ["decision"] * len(decisions)
         held = seen[3]["data"]
         assert held.keys() == {
-            *("session", "surface", "number", "level", "action", "check", "tier", "summary"),
+            *(
+                "session",
+                "surface",
+                "agent",
+                "number",
+                "level",
+                "action",
+                "check",
+                "tier",
+                "summary",
+            ),
             *("decision", "at", "elapsed_ms"),
         }
         assert (held["session"], held["surface"], held["number"]) == ("s", "native", 3)
+        assert held["agent"] == "default's key"
         assert (held["level"], held["action"], held["tier"]) == (
             "assistant",
             "escalate",

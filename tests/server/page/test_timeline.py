@@ -14,6 +14,7 @@ from taskshield.core.policy import Policy
 from taskshield.core.readings import Trace
 from taskshield.core.tools import Tier
 from taskshield.server.evidence import Trail
+from taskshield.server.points import Asker
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
 from tests.server.page.people import hijacked, refusal
@@ -36,9 +37,11 @@ ESCALATE = {"misaligned": {tier.value: "escalate" for tier in Tier}}
 def test_a_list_says_what_each_session_is_about() -> None:
     with served() as client:
         client.post("/api/sessions", json={"id": "new"}).raise_for_status()
+        client.headers["x-taskshield-agent"] = "clerk"
         hijacked(client)
         session, new = client.get("/api/sessions").json()["items"]
     assert (session["id"], session["surface"], session["messages"]) == ("s", "native", 5)
+    assert (session["agent"], new["agent"]) == ("clerk", None)
     assert session["tasks"] == ["Read my notes and write a summary."]
     assert (session["blocked"], session["escalated"], session["last_action"]) == (1, 0, "allow")
     assert session["last_at"] is not None
@@ -68,7 +71,7 @@ def test_a_session_that_branches_off_takes_its_counts_along() -> None:
         base = HIJACKED.messages[:4]
         for last in ("a", "b"):
             said = conversation(*base, call("write_note", id="c5", path=last))
-            await one.conversation(TENANT, said, surface="azure")
+            await one.conversation(TENANT, said, asker=Asker("azure"))
         sessions = (await store.sessions(TENANT)).items
         assert {(each.messages, each.blocked) for each in sessions} == {(5, 1)}
 

@@ -24,16 +24,17 @@ async def test_records_of_one_moment_are_ordered_by_number(store: Store) -> None
 
 
 QUERIES = [
-    (AuditQuery(), "fedcba"),
+    (AuditQuery(), "gfedcba"),
     (AuditQuery(session="s2"), "b"),
     (AuditQuery(action="block"), "c"),
     (AuditQuery(check="failed"), "d"),
     (AuditQuery(tier=Tier.FINANCIAL), "ec"),
     (AuditQuery(judge="cascade"), "e"),
     (AuditQuery(surface="azure"), "f"),
+    (AuditQuery(agent="clerk"), "g"),
     (AuditQuery(tier=Tier.FINANCIAL, action="block"), "c"),
     (AuditQuery(tier=Tier.ACCESS), ""),
-    (AuditQuery(since=NOW + 2 * SECOND), "fedc"),
+    (AuditQuery(since=NOW + 2 * SECOND), "gfedc"),
     (AuditQuery(until=NOW + 2 * SECOND), "ba"),
     (AuditQuery(since=NOW + SECOND, until=NOW + 2 * SECOND), "b"),
 ]
@@ -48,6 +49,7 @@ def test_records_are_found_by_what_is_asked_of_them(url: str, query: AuditQuery,
         "d": record(check="failed"),
         "e": record(judge="cascade", tier=Tier.FINANCIAL),
         "f": record(surface="azure"),
+        "g": record(agent="clerk"),
     }
 
     @stored

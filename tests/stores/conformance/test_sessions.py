@@ -140,6 +140,7 @@ async def test_a_list_shows_what_a_session_is_about_without_its_state(store: Sto
     await store.commit(SESSION, [])
     shown = {
         "surface": "proxy",
+        "agent": "clerk",
         "tasks": ("Pay the \ud800 bill.", ""),
         "messages": 4,
         "blocked": 2,

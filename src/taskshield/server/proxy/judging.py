@@ -7,7 +7,7 @@ from taskshield.adapters.proxying.exchange import Reply
 from taskshield.core.decisions import Action, Decision
 from taskshield.core.messages import Message
 from taskshield.server.guard import Guard, Naming
-from taskshield.server.points import Point
+from taskshield.server.points import Asker, Point
 from taskshield.server.proxy.notes import SAME_IDS, note
 
 
@@ -67,7 +67,7 @@ async def judge(
     point: Point,
     reply: Reply,
     *,
-    surface: str,
+    asker: Asker,
     naming: Callable[[Message], Naming | None],
 ) -> Judged:
     """Judge an answer that was given at this point.
@@ -79,25 +79,25 @@ async def judge(
         guard: Who judges.
         point: Where the session is.
         reply: The answer.
-        surface: Where it comes from.
+        asker: Who asks.
         naming: How the client goes on from one of its messages, where it gets that as it is.
 
     Raises:
         StoreError: Nothing was written down, and nothing decided.
     """
     choices = [
-        await _choice(guard, point, message, surface, naming(message)) for message in reply.messages
+        await _choice(guard, point, message, asker, naming(message)) for message in reply.messages
     ]
     return Judged(choices=tuple(choices))
 
 
 async def _choice(
-    guard: Guard, point: Point, message: Message, surface: str, naming: Naming | None
+    guard: Guard, point: Point, message: Message, asker: Asker, naming: Naming | None
 ) -> Choice:
     ids = [call.id for call in message.tool_calls]
     ambiguous = len(set(ids)) < len(ids)
     asked: Sequence[Message] = [replace(message, tool_calls=()) if ambiguous else message]
-    checked = await guard.go_on(point, asked, surface=surface, naming=None if ambiguous else naming)
+    checked = await guard.go_on(point, asked, asker=asker, naming=None if ambiguous else naming)
     (decision,) = checked.decisions
     told = None if decision.allowed else note(decision, checked.approvals.get(decision.id))
     if ambiguous:

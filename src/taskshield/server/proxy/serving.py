@@ -12,8 +12,10 @@ from taskshield.adapters.proxying import responses
 from taskshield.adapters.proxying.exchange import Body
 from taskshield.adapters.proxying.wire import Wire
 from taskshield.core.errors import ConversationError, WireFormatError
+from taskshield.server.auth import Caller
 from taskshield.server.errors import Refused
 from taskshield.server.limits import json_body
+from taskshield.server.points import Asker
 from taskshield.server.proxy.answers import Whole
 from taskshield.server.proxy.connections import Relay, given_up, unless_gone
 from taskshield.server.proxy.headers import Headers, read_by_us, to_client, to_upstream
@@ -34,22 +36,20 @@ class Proxy:
 
     def __init__(self, server: Services, upstream: Upstream, *, surface: str) -> None:
         self._upstream = upstream
+        self._surface = surface
         self._means = Means(
             guard=server.guard,
-            sessions=Sessions(
-                server.guard, server.store, server.settings.policy.value(), surface=surface
-            ),
+            sessions=Sessions(server.guard, server.store, server.settings.policy.value()),
             rests=Rests(server.store),
             metrics=server.metrics,
-            surface=surface,
         )
 
-    async def guarded(self, request: Request, tenant: str, path: str, wire: Wire) -> Response:
+    async def guarded(self, request: Request, caller: Caller, path: str, wire: Wire) -> Response:
         """Judge what is asked, ask the upstream, and judge what it answers.
 
         Args:
             request: The client's request.
-            tenant: Whose it is.
+            caller: Whose it is.
             path: What it asks for.
             wire: The format of that.
 
@@ -62,7 +62,7 @@ class Proxy:
         if request.headers.get("content-encoding", "identity") != "identity":
             raise Refused(415, "unsupported_encoding", "the body must not be compressed")
         body = await json_body(request)
-        asking = _asking(request, tenant, body, wire)
+        asking = _asking(request, caller.tenant, Asker(self._surface, caller.agent), body, wire)
         asked = Asked(
             method="POST",
             path=path.encode(),
@@ -225,7 +225,7 @@ async def _read(answered: Answered) -> Whole:
     return answer
 
 
-def _asking(request: Request, tenant: str, body: object, wire: Wire) -> Asking:
+def _asking(request: Request, tenant: str, asker: Asker, body: object, wire: Wire) -> Asking:
     read = wire.read_request(body)
     session = request.headers.get(SESSION_HEADER)
     if session is not None and not 0 < len(session) <= _LONGEST_SESSION:
@@ -237,7 +237,7 @@ def _asking(request: Request, tenant: str, body: object, wire: Wire) -> Asking:
             told = "background responses cannot be guarded: ask without `background`"
             raise Refused(400, "not_guarded", told)
         thread = read.continues if body.get("conversation") is not None else None
-    return Asking(tenant=tenant, request=read, session=session, thread=thread)
+    return Asking(tenant=tenant, asker=asker, request=read, session=session, thread=thread)
 
 
 def _asked(request: Request, headers: Headers, content: bytes) -> Asked:

@@ -19,7 +19,7 @@ from taskshield.core.tools import ToolSpec
 from taskshield.engine.decide import decide
 from taskshield.engine.state import SessionState
 from taskshield.server.guard import Guard, Naming
-from taskshield.server.points import Kept, Point, conversation_names
+from taskshield.server.points import Asker, Kept, Point, conversation_names
 from taskshield.server.proxy.judging import Choice
 
 
@@ -28,6 +28,7 @@ class Asking:
     """Who asks for what, and in which session."""
 
     tenant: str
+    asker: Asker
     request: Request
     session: str | None = None
     """As the client's header names it."""
@@ -73,11 +74,10 @@ class Opened:
 class Sessions:
     """Finds sessions, and lets them be found again."""
 
-    def __init__(self, guard: Guard, store: Store, policy: Policy, *, surface: str) -> None:
+    def __init__(self, guard: Guard, store: Store, policy: Policy) -> None:
         self._guard = guard
         self._store = store
         self._people = _asks_people(policy)
-        self._surface = surface
 
     async def open(self, asking: Asking) -> Opened:
         """Judge what is new in a request.
@@ -95,7 +95,7 @@ class Sessions:
         if asking.session is not None:
             return await self._in_session(asking)
         checked = await self._guard.conversation(
-            asking.tenant, asking.request.conversation, surface=self._surface
+            asking.tenant, asking.request.conversation, asker=asking.asker
         )
         return Opened(asking=asking, point=checked.point, decisions=checked.decisions)
 
@@ -200,7 +200,7 @@ class Sessions:
         point = _declared(point, asking.request.conversation.tools)
         decided: tuple[Decision, ...] = ()
         if asked:
-            checked = await self._guard.go_on(point, asked, surface=self._surface)
+            checked = await self._guard.go_on(point, asked, asker=asking.asker)
             point, decided = checked.point, checked.decisions
         left = iter(decided)
         decisions = (*known, *(None if old else next(left) for old in heard))

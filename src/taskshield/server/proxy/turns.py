@@ -43,7 +43,6 @@ class Means:
     sessions: Sessions
     rests: Rests
     metrics: Metrics
-    surface: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +157,7 @@ class Turn:
             means.guard,
             self._point,
             reply,
-            surface=means.surface,
+            asker=prepared.opened.asking.asker,
             naming=lambda message: self._naming(prepared.opened, message, reply),
         )
         self._verdict = judged.worst

@@ -15,6 +15,7 @@ from taskshield.adapters.agent_hooks_steps import Memory, Step, forgotten, remem
 from taskshield.adapters.agent_hooks_verdicts import Verdict, render
 from taskshield.core.decisions import Decision
 from taskshield.core.errors import WireFormatError
+from taskshield.server.points import Asker
 from taskshield.server.routes.agent_hooks_memory import Memories, memories
 from taskshield.server.routes.azure_answers import AzureResponse, renderer, wrong_api_version
 from taskshield.server.services import Services, admitted, services
@@ -50,7 +51,12 @@ async def _verdict(server: Services, memories: Memories, tenant: str, event: Eve
     approval = None
     if step.messages or step.tools:
         checked = await server.guard.check(
-            tenant, event.session, step.messages, surface=NAME, tools=step.tools, begin=True
+            tenant,
+            event.session,
+            step.messages,
+            asker=Asker(NAME, event.agent.name or event.agent.id),
+            tools=step.tools,
+            begin=True,
         )
         decisions = checked.decisions
         asked = checked.approvals.get(decisions[-1].id) if decisions else None

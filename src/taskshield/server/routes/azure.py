@@ -8,6 +8,7 @@ from starlette.routing import Route
 from taskshield.adapters import azure_errors, azure_task_adherence
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.server.errors import Refused
+from taskshield.server.points import Asker
 from taskshield.server.routes.azure_answers import AzureResponse, renderer, wrong_api_version
 from taskshield.server.services import admitted, services
 from taskshield.server.surfaces import Surface
@@ -24,7 +25,9 @@ async def analyze(request: Request) -> Response:
     conversation = azure_task_adherence.parse(await request.body())
     asked = request.headers.get(azure_task_adherence.DETAILS_HEADER)
     detailed = azure_task_adherence.wants_details(asked)
-    checked = await services(request).guard.conversation(caller.tenant, conversation, surface=NAME)
+    checked = await services(request).guard.conversation(
+        caller.tenant, conversation, asker=Asker(NAME, caller.agent)
+    )
     try:
         answer = azure_task_adherence.render(checked.decisions, detailed=detailed)
     except JudgeUnavailable:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from taskshield.adapters.claude_hooks import BUILT_IN, Event, OtherEvent
 from taskshield.adapters.claude_hooks_answers import broken, render
 from taskshield.core.decisions import Check
+from taskshield.server.points import Asker
 
 if TYPE_CHECKING:  # the command asks a server without having its packages
     from taskshield.server.guard import Guard
@@ -29,7 +30,7 @@ class Reply:
     """Whether a judge looked at it; "none" for events that say nothing about tasks."""
 
 
-async def reply(guard: "Guard", tenant: str, event: Event) -> Reply:
+async def reply(guard: "Guard", tenant: str, event: Event, *, agent: str | None = None) -> Reply:
     """The reply to an event.
 
     Raises:
@@ -39,7 +40,12 @@ async def reply(guard: "Guard", tenant: str, event: Event) -> Reply:
     if isinstance(event, OtherEvent):
         return Reply(body={}, check="none")
     checked = await guard.check(
-        tenant, event.session, [event.message], surface=NAME, tools=BUILT_IN, begin=True
+        tenant,
+        event.session,
+        [event.message],
+        asker=Asker(NAME, agent),
+        tools=BUILT_IN,
+        begin=True,
     )
     (decision,) = checked.decisions
     return Reply(body=render(event, decision), check=decision.check)

@@ -33,6 +33,7 @@ class DecisionEvent(BaseModel):
 
     session: str
     surface: str
+    agent: str | None
     number: int
     """Of the message in its session."""
     level: str
@@ -52,6 +53,7 @@ class DecisionEvent(BaseModel):
         return cls(
             session=record.session,
             surface=record.surface,
+            agent=record.agent,
             number=record.number,
             level=record.level,
             action=record.action,

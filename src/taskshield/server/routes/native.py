@@ -11,6 +11,7 @@ from taskshield.core.decisions import Action, Check
 from taskshield.core.store import ApprovalStatus, AuditQuery
 from taskshield.core.tools import Tier
 from taskshield.engine.decide import decide
+from taskshield.server.points import Asker
 from taskshield.server.records import stored_case
 from taskshield.server.routes import benchmarks, labels, playground, stats, timeline
 from taskshield.server.routes.native_models import (
@@ -83,7 +84,7 @@ async def check_messages(
         caller.tenant,
         session,
         [message.value() for message in body.messages],
-        surface=NAME,
+        asker=Asker(NAME, caller.agent),
         tools=[tool.value() for tool in body.tools],
     )
     return CheckedOut(
@@ -105,6 +106,7 @@ async def search_decisions(
     tier: Tier | None = None,
     judge: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
     surface: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
+    agent: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
     since: Annotated[Moment | None, Query(description="not before")] = None,
     until: Annotated[Moment | None, Query(description="before")] = None,
     words: Annotated[
@@ -121,6 +123,7 @@ async def search_decisions(
         tier=tier,
         judge=judge,
         surface=surface,
+        agent=agent,
         since=since,
         until=until,
         words=words,

@@ -175,6 +175,8 @@ class RecordOut(Answer):
     number: int
     at: datetime
     surface: str
+    agent: str | None
+    """As the key is called or the client names it; null where neither says."""
     level: str
     action: Action
     check: Check
@@ -197,6 +199,7 @@ class RecordOut(Answer):
             number=record.number,
             at=record.at,
             surface=record.surface,
+            agent=record.agent,
             level=record.level,
             action=record.action,
             check=record.check,

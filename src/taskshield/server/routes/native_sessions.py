@@ -90,6 +90,8 @@ class SessionRow(Answer):
     updated_at: datetime
     surface: str | None
     """Where its last decision was asked for; null before the first."""
+    agent: str | None
+    """For which agent that was; null where nobody says."""
     tasks: list[str]
     """The beginnings of its first tasks; none where texts are not stored."""
     messages: int

@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from taskshield.adapters.proxying.wires import BY_PATH
+from taskshield.server.auth import Caller
 from taskshield.server.errors import Problem, Refused
 from taskshield.server.proxy.connections import GONE, ClientGone
 from taskshield.server.proxy.serving import Proxy
@@ -35,12 +36,12 @@ async def proxied(request: Request) -> Response:
     """Whatever a client of OpenAI or Anthropic asks for."""
     caller = await admitted(request, "proxy")
     try:
-        return await _served(request, caller.tenant)
+        return await _served(request, caller)
     except (ClientGone, ClientDisconnect):
         return Response(status_code=GONE)
 
 
-async def _served(request: Request, tenant: str) -> Response:
+async def _served(request: Request, caller: Caller) -> Response:
     proxy: Proxy = request.app.state.proxy
     steps = [step for step in request.scope["path"].split("/") if step]
     if "." in steps or ".." in steps or not request.scope["raw_path"].startswith(b"/v1/"):
@@ -49,9 +50,9 @@ async def _served(request: Request, tenant: str) -> Response:
     path = f"/{'/'.join(steps)}".lower()
     wire = BY_PATH.get(path)
     if wire is not None and request.method == "POST":
-        return await proxy.guarded(request, tenant, path, wire)
+        return await proxy.guarded(request, caller, path, wire)
     if path.startswith("/v1/responses/") and len(steps) == 3 and request.method == "GET":
-        return await proxy.stored(request, tenant, steps[2])
+        return await proxy.stored(request, caller.tenant, steps[2])
     return await proxy.passed(request)
 
 

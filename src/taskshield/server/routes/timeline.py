@@ -37,6 +37,7 @@ class TimelineItem(Answer):
     text: str
     at: datetime
     surface: str
+    agent: str | None
     decision: DecisionOut
     evidence: list[EvidenceOut]
     """Where the values of its calls come from."""
@@ -83,6 +84,7 @@ async def get_timeline(
                 text=each.decision.case.message.text,
                 at=record.at,
                 surface=record.surface,
+                agent=record.agent,
                 decision=DecisionOut.of(each.decision, approvals.get(record.id)),
                 evidence=each.evidence,
                 label=LabelOut.of(labels[record.id]) if record.id in labels else None,

@@ -61,6 +61,7 @@ function itemsOf(run) {
     text: run.texts[index],
     at: null,
     surface: null,
+    agent: null,
     label: null,
     decision,
     evidence: run.evidence[index] ?? [],

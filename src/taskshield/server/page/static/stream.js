@@ -4,6 +4,7 @@
  * @typedef {object} LiveDecision
  * @property {string} session
  * @property {string} surface
+ * @property {string | null} agent
  * @property {number} number
  * @property {string} level
  * @property {string} action

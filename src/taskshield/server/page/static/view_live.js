@@ -9,7 +9,7 @@ import { Pages, whenNear } from "./paging.js";
 import { sessionLink } from "./routes.js";
 import { on } from "./stream.js";
 import { tile, tiles } from "./tiles.js";
-import { clipped, said } from "./visible.js";
+import { clipped, said, visibleText } from "./visible.js";
 
 /** @typedef {import("./wire.js").SessionRow} SessionRow */
 
@@ -48,7 +48,7 @@ export class LiveView {
     this.found = h("p.quiet", { role: "status" });
     this.words = h("input", {
       type: "search",
-      placeholder: "Session, task or surface",
+      placeholder: "Session, agent, task or surface",
       "aria-label": "Filter sessions",
     });
     this.outcome = h(
@@ -222,7 +222,7 @@ export class LiveView {
     const fits = OUTCOMES[this.outcome.value];
     let matching = 0;
     for (const { row, element } of this.shown.values()) {
-      const text = [row.id, row.surface, ...row.tasks].join("\n").toLowerCase();
+      const text = [row.id, row.agent, row.surface, ...row.tasks].join("\n").toLowerCase();
       element.hidden = !(fits(row) && words.every((word) => text.includes(word)));
       if (!element.hidden) matching += 1;
     }
@@ -253,7 +253,12 @@ function rowCells(row) {
       "div.row-session",
       {},
       said(row.id, "a.mono.row-link", { href: sessionLink(row.id) }),
-      row.surface !== null && said(row.surface, "span.tag"),
+      h(
+        "div.row-origin",
+        {},
+        row.surface !== null && said(row.surface, "span.tag"),
+        row.agent !== null && said(row.agent, "span.row-agent.quiet", { title: visibleText(row.agent) }),
+      ),
     ),
     h(
       "div.row-task",

@@ -123,11 +123,9 @@ export class SessionView {
       matrix(items, tasks, (number) => sessionLink(this.id, number)),
     );
     const { messages, counters } = await get(`/sessions/${encodeURIComponent(this.id)}`);
-    const surfaces = [
-      ...new Set(items.map((item) => item.surface).filter((name) => name !== null)),
-    ];
+    const origins = items.flatMap((item) => [item.agent, item.surface]);
     const facts = [
-      ...surfaces,
+      ...new Set(origins.filter((name) => name !== null)),
       counted(messages, "message"),
       items.length < messages && `${items.length} shown`,
       counters.escalated > 0 && `${counters.escalated} asked`,

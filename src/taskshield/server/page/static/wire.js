@@ -74,6 +74,7 @@
  * @property {string} text
  * @property {string | null} at
  * @property {string | null} surface
+ * @property {string | null} agent
  * @property {Decision} decision
  * @property {Evidence[]} evidence
  * @property {Label | null} label what a person said of the decision
@@ -81,6 +82,7 @@
  * @typedef {object} SessionRow
  * @property {string} id
  * @property {string | null} surface
+ * @property {string | null} agent
  * @property {string[]} tasks
  * @property {number} messages
  * @property {number} blocked

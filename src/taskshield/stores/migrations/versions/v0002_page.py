@@ -19,6 +19,7 @@ def upgrade() -> None:
     _add(
         "sessions",
         sa.Column("surface", _TEXT),
+        sa.Column("agent", _TEXT),
         sa.Column("tasks", _TEXT, nullable=False, server_default="[]"),
         _count("messages"),
         _count("blocked"),
@@ -31,6 +32,7 @@ def upgrade() -> None:
         sa.Column("tools", _TEXT, nullable=False, server_default="[]"),
         _count("llm_calls"),
         _count("llm_tokens"),
+        sa.Column("agent", _TEXT),
     )
     _index("records", "in_order", "tenant", "session", "number", "id")
     _index("approvals", "of_session", "tenant", "session", "created_at", "id")
