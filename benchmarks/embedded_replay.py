@@ -4,19 +4,17 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 from statistics import median
 from typing import Literal
 
 from embedded_stages import MODEL, Stopwatch, forget
 from own_text import Material
+from recorded_tools import tools_of
 
-from taskshield import AsyncSession, AsyncShield, Level, Message, ToolCall, ToolSpec
+from taskshield import AsyncSession, AsyncShield, Level, Message, ToolCall
 from taskshield.adapters.agentdojo_runs import RecordedRun
 from taskshield.core.messages import text_message
-from taskshield.evals.exam import dojo
-from taskshield.integrations.agentdojo import tool_specs
 from taskshield.judges.embedded.model import shared
 
 Kind = Literal["user", "tool calls", "text", "tool output"]
@@ -63,20 +61,13 @@ async def replay(runs: Sequence[RecordedRun]) -> Replay:
         async with _shield() as shield:
             for warm, run in [(False, runs[0]), *((True, run) for run in runs)]:
                 forget(shared())
-                session = shield.session(system=run.system, tools=_tools(run.suite, run.version))
+                session = shield.session(system=run.system, tools=tools_of(run))
                 for message in run.messages:
                     found, outcome = await _check(session, message, watch)
                     failed += warm and outcome == "failed"
                     if warm and outcome == "executed":
                         checks.append(found)
     return Replay(checks=tuple(checks), failed=failed)
-
-
-@cache
-def _tools(suite: str, version: str | None) -> tuple[ToolSpec, ...]:
-    """The tools that the agent of a run had, which its record does not tell."""
-    found = dojo.suites("v1" if version is None else version).get(suite)
-    return () if found is None else tool_specs(found.tools)
 
 
 async def _check(

@@ -33,6 +33,7 @@ from taskshield.adapters.detect import parse
 from taskshield.core.policy import Policy
 from taskshield.core.store import AuditRecord, StoredSession
 from taskshield.server.guard import Guard
+from taskshield.server.points import Asker
 from taskshield.server.records import Writing
 from taskshield.settings import load
 from taskshield.stores.memory import MemoryStore
@@ -94,7 +95,7 @@ async def judged(messages: int) -> Original:
     guard = Guard(judge=judge, policy=Policy(), store=store, writing=Writing())
     told = parse(conversation(messages)).conversation
     await guard.begin(TENANT, id="original", tools=told.tools)
-    await guard.check(TENANT, "original", told.messages, surface="native")
+    await guard.check(TENANT, "original", told.messages, asker=Asker("native"))
     session = await store.session(TENANT, "original")
     records = await store.timeline(TENANT, "original", limit=messages)
     await guard.aclose()

@@ -2,13 +2,16 @@
 
 Everything runs on this machine, each server in a process of its own, started as people start it:
 
-- ours, with the embedded judge and an SQLite file, as the Azure route and as a proxy
+- ours, with the embedded judge and an SQLite file, as the Azure route and as a proxy, and once more
+  as a proxy that lets requests go ahead of their judgement (`server.upstream.ahead`)
 - upstream: a scripted provider, asked without anything in between
 - bare: a pass-through of the same framework that checks nothing
 - litellm's proxy, which checks nothing, where --other says how it is called
 
 The provider answers at once, which shows what the processor has to do, and after a delay, which is
-nearer to what people see. No request is made twice. Let nothing else run meanwhile.
+nearer to what people see. No request is made twice. With --runs, recorded conversations are acted
+out as well: there calls come as they do in the conversations of real agents. Let nothing else run
+meanwhile.
 """
 
 import argparse
@@ -30,6 +33,7 @@ from cold_start import memory
 from rich.console import Console
 from server_budgets import budgets, compared
 from server_processes import Running
+from server_recorded import recorded_row
 from server_rows import (
     AZURE_CASES,
     CHAT_CASES,
@@ -41,6 +45,10 @@ from server_rows import (
     percentiles,
 )
 from server_tables import WIDTH, show
+
+from taskshield.adapters.agentdojo_runs import RecordedRun
+from taskshield.core.errors import WireFormatError
+from taskshield.evals.run.recorded import WHERE, read
 
 NAME = "server"
 """Of the benchmark."""
@@ -67,12 +75,13 @@ class Sizes:
         )
 
 
-def measure(sizes: Sizes, other: str | None) -> Figures:
+def measure(sizes: Sizes, other: str | None, runs: Sequence[RecordedRun] = ()) -> Figures:
     """All figures.
 
     Args:
         sizes: How much is measured.
         other: The command that starts litellm's proxy.
+        runs: Recorded runs, if there are any.
     """
     delays = (0, sizes.delay_ms)
     with ExitStack() as stack:
@@ -81,11 +90,13 @@ def measure(sizes: Sizes, other: str | None) -> Figures:
         start = _starts(folder, upstream, sizes.starts)
         ours = stack.enter_context(server_processes.taskshield(folder, upstream.url))
         bare = stack.enter_context(server_processes.bare(folder, upstream.url))
+        ahead = stack.enter_context(server_processes.taskshield(folder, upstream.url, ahead=True))
         shield = Target(name="taskshield", running=ours, checks=True)
         targets = [
             Target(name="upstream", running=upstream),
             Target(name="bare", running=bare),
             shield,
+            Target(name="ahead", running=ahead, checks=True),
         ]
         if other is not None:
             running = stack.enter_context(
@@ -102,6 +113,7 @@ def measure(sizes: Sizes, other: str | None) -> Figures:
                 for case in AZURE_CASES
                 for amount in sizes.amounts()
             ],
+            "recorded": recorded_row(ours, runs, sizes.requests) if runs else None,
             "chat": compared([row for delay in delays for row in _chat(targets, sizes, delay)]),
         }
         held = memory(ours.pid)
@@ -170,6 +182,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--results", type=Path, default=results_file.RESULTS, help="folder for the figures"
     )
+    parser.add_argument("--runs", metavar="PATH", type=Path, help=f"recorded runs. {WHERE}")
     given = parser.parse_args(words)
     if min(given.requests, given.clients, given.starts, given.delay) < 1 or given.requests < 2:
         parser.error("at least 2 requests, and 1 of everything else, are needed")
@@ -178,9 +191,14 @@ def main(words: Sequence[str] | None = None) -> None:
     sizes = Sizes(
         requests=given.requests, clients=given.clients, starts=given.starts, delay_ms=given.delay
     )
-    figures = measure(sizes, given.other)
+    try:
+        runs = [] if given.runs is None else [run for run in read(given.runs) if not run.error]
+    except WireFormatError as error:
+        parser.error(str(error))
+    figures = measure(sizes, given.other, runs)
     show(figures, Console(width=WIDTH))
-    path = results_file.write(NAME, figures, inputs=[], folder=given.results)
+    inputs = [] if given.runs is None else [given.runs.name]
+    path = results_file.write(NAME, figures, inputs=inputs, folder=given.results)
     print(f"written to {path.name}")
 
 

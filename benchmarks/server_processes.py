@@ -57,11 +57,20 @@ class Running:
 
 
 @contextmanager
-def taskshield(folder: Path, upstream: str) -> Iterator[Running]:
-    """Our server as it is by default, with a fresh SQLite file."""
+def taskshield(folder: Path, upstream: str, *, ahead: bool = False) -> Iterator[Running]:
+    """Our server with a fresh SQLite file, otherwise as it is by default.
+
+    Args:
+        folder: For the file.
+        upstream: Address of the provider.
+        ahead: Whether requests go to the provider while they are judged.
+    """
     store = folder / f"store-{time.monotonic_ns()}.db"
     words = [str(_SCRIPT), "serve", "--port", "0", "--store", f"sqlite:///{store}"]
-    given = {f"{PREFIX}SERVER__UPSTREAM__OPENAI": f"{upstream}/v1"}
+    given = {
+        f"{PREFIX}SERVER__UPSTREAM__OPENAI": f"{upstream}/v1",
+        f"{PREFIX}SERVER__UPSTREAM__AHEAD": str(ahead).lower(),
+    }
     with _started(words, folder, given, ready="/readyz") as running:
         yield running
 

@@ -14,6 +14,8 @@ _NUMBERS = ("clients", "a second", "p50 ms", "p99", "CPU ms", "checks", "held")
 def show(figures: Figures, console: Console) -> None:
     """Print the figures."""
     console.print(_azure(figures["azure"]))
+    if figures["recorded"] is not None:
+        console.print(f"recorded conversations: {figures['recorded']}", highlight=False)
     for delay in sorted({row["delay_ms"] for row in figures["chat"]}):
         console.print(_chat([row for row in figures["chat"] if row["delay_ms"] == delay], delay))
     if figures["other"] is None:

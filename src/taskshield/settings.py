@@ -131,6 +131,8 @@ class UpstreamSettings(_Section):
     """Time to reach the endpoint."""
     read_s: Seconds = 600.0
     """Longest silence of the endpoint, before or in the middle of an answer."""
+    ahead: bool = False
+    """Whether tool output goes to the endpoint while it is judged; see docs/proxy.md."""
 
 
 class ServerSettings(_Section):

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server_budgets import budgets, compared
+from server_budgets import OURS, budgets, compared
 from server_rows import AZURE_CASES, CHAT_CASES, percentiles
 from server_talks import FIRST, LENGTH, azure_body, chat_body, talk
 from server_upstream import app, events, whole
 
 import server
+from tests.benchmarks.test_embedded_latency import RUN
 
 SCRIPT = Path(server.__file__)
 NUMBERS = range(FIRST, FIRST + 40)
@@ -59,8 +60,10 @@ async def answered(body: bytes) -> tuple[Body, bytes]:
 
 def test_it_runs_as_a_command_and_writes_its_figures_without_paths(tmp_path: Path) -> None:
     sizes = "--requests 3 --clients 2 --starts 1 --delay 5".split()
+    runs = tmp_path / "runs.jsonl"
+    runs.write_text(f"{json.dumps(RUN)}\n" * 6)
     ran = subprocess.run(
-        [sys.executable, SCRIPT, *sizes, "--results", tmp_path],
+        [sys.executable, SCRIPT, *sizes, "--runs", runs, "--results", tmp_path],
         capture_output=True,
         text=True,
         timeout=300,
@@ -79,10 +82,12 @@ def test_it_runs_as_a_command_and_writes_its_figures_without_paths(tmp_path: Pat
     # What was known before is not judged again, and nothing that is new goes unjudged.
     for case in AZURE_CASES:
         assert azure[case.name, 1]["checks"] == case.length - case.known
-    assert len(written["chat"]) == 2 * 2 * 2 * 2 * 3
+    assert written["recorded"]["conversations"] == written["recorded"]["calls"] == 3
+    assert written["recorded"]["ms"]["p50"] > 0
+    assert len(written["chat"]) == 2 * 2 * 2 * 2 * 4
     for each in written["chat"]:
         # The newest message and the answer; more where the model has to try again.
-        assert each["checks"] >= 2 if each["target"] == "taskshield" else each["checks"] == 0
+        assert each["checks"] >= 2 if each["target"] in OURS else each["checks"] == 0
         assert (each["first_ms"] is None) is not each["stream"]
         assert each["whole_ms"]["p50"] > 0 and each["per_second"] > 0
     assert {each["newest"] for each in written["chat"]} == {case.name for case in CHAT_CASES}
@@ -91,7 +96,12 @@ def test_it_runs_as_a_command_and_writes_its_figures_without_paths(tmp_path: Pat
 
 @pytest.mark.parametrize(
     "words",
-    [["--requests", "1"], ["--clients", "0"], ["--other", "no-such-command-anywhere --fast"]],
+    [
+        ["--requests", "1"],
+        ["--clients", "0"],
+        ["--other", "no-such-command-anywhere --fast"],
+        ["--runs", "no-such-file.jsonl"],
+    ],
 )
 def test_what_cannot_be_measured_is_refused_before_anything_starts(words: list[str]) -> None:
     with pytest.raises(SystemExit):
@@ -172,18 +182,25 @@ def test_budgets_are_met_or_missed_as_measured() -> None:
             ("upstream", 50, 200.0),
             ("bare", 40, 201.0),
             ("taskshield", ours, 200.0 + late),
+            ("ahead", 30, 203.0),
         )
     ]
     figures = {
+        "recorded": {"ms": {"p50": 12.0}},
         "azure": [{"new": AZURE_CASES[0].name, "clients": 1, "whole_ms": {"p50": 25.0}}],
         "chat": compared(rows),
         "memory_after_mib": {"resident": 500.1},
         "start": {"median_seconds": 2.9},
     }
     found = budgets(figures)
-    assert [each["measured"] for each in found] == [25.0, 4, 20, 4, 20, 0.25, 0.9, 500.1, 2.9]
+    checks, first_words, throughputs, rest = found[:2], found[2:10], found[10:18], found[18:]
+    assert [each["measured"] for each in checks] == [12.0, 25.0]
+    assert [each["measured"] for each in first_words] == [4, 3, 20, 3] * 2
+    assert [each["measured"] for each in throughputs] == [0.25, 0.75] * 2 + [0.9, 0.75] * 2
+    assert [each["measured"] for each in rest] == [500.1, 2.9]
     missed = [each["measured"] for each in found if not each["met"]]
-    assert missed == [20, 20, 0.25, 500.1]
+    assert missed == [20, 20, 0.25, 0.25, 500.1]
+    assert first_words[3]["what"].endswith("tool output, provider 0 ms, ahead")
 
 
 def test_percentiles_are_those_of_what_was_timed() -> None:

@@ -192,6 +192,32 @@ def test_who_is_not_known_has_to_log_in(browser: Browser, locked: tuple[str, str
     context.close()
 
 
+def test_two_judges_of_a_server_are_compared_side_by_side(
+    browser: Browser, locked: tuple[str, str, str]
+) -> None:
+    """The one that this server is set to, which allows everything, and the embedded one."""
+    address, key, _ = locked
+    context = browser.new_context(base_url=address, viewport=SIZE)
+    page = context.new_page()
+    page.goto("/#/playground")
+    page.get_by_label("API key").fill(key)
+    page.keyboard.press("Enter")
+    page.locator(".sample:has(.dot.bad)").first.click()
+    for judge in ("allow-all", "embedded"):
+        page.get_by_label(judge).check()
+    page.get_by_role("button", name="Run").click()
+    for judge, verdict in (
+        ("allow-all", "Everything serves the user's tasks"),
+        ("embedded", "Holds back 1 step"),
+    ):
+        run = page.locator(".run", has_text=judge)
+        expect(run.locator(".verdict")).to_contain_text(verdict)
+    boxes = [box.bounding_box() for box in page.locator(".run").all()]
+    assert len({box["y"] for box in boxes if box is not None}) == 1
+    assert len({box["x"] for box in boxes if box is not None}) == 2
+    context.close()
+
+
 def test_who_may_only_look_is_offered_nothing_else(
     browser: Browser, locked: tuple[str, str, str]
 ) -> None:

@@ -16,6 +16,7 @@ from taskshield.server.auth import Caller
 from taskshield.server.errors import Refused
 from taskshield.server.limits import json_body
 from taskshield.server.points import Asker
+from taskshield.server.proxy.ahead import Ahead
 from taskshield.server.proxy.answers import Whole
 from taskshield.server.proxy.connections import Relay, given_up, unless_gone
 from taskshield.server.proxy.headers import Headers, read_by_us, to_client, to_upstream
@@ -37,6 +38,7 @@ class Proxy:
     def __init__(self, server: Services, upstream: Upstream, *, surface: str) -> None:
         self._upstream = upstream
         self._surface = surface
+        self._ahead = Ahead(server.settings)
         self._means = Means(
             guard=server.guard,
             sessions=Sessions(server.guard, server.store, server.settings.policy.value()),
@@ -98,14 +100,15 @@ class Proxy:
 
     async def _guarded(self, asking: Asking, wire: Wire, body: Body, asked: Asked) -> Response:
         sending = None
-        if _stays_the_same(asking):  # it is on its way before anything else is done about it
+        same = _stays_the_same(asking)
+        if same or self._ahead.may_go(asking, body):  # on its way before anything else is done
             sending = asyncio.create_task(self._upstream.send(asked))
         preparing = asyncio.create_task(self._prepared(asking, wire, body, asked))
         answered = None
         try:
-            if sending is None:
-                asked = (await preparing).asked
-                sending = asyncio.create_task(self._upstream.send(asked))
+            if not same:
+                asked, sending = await self._judged_first(preparing, asked, sending)
+            assert sending is not None
             answered = await _unless_refused(preparing, sending)
             if 300 <= answered.status < 400:
                 raise UpstreamFailed(502, "upstream_redirects", "the upstream sends us elsewhere")
@@ -125,6 +128,27 @@ class Proxy:
             if answered is not None:
                 await answered.aclose()
             raise
+
+    async def _judged_first(
+        self,
+        preparing: "asyncio.Task[Prepared]",
+        asked: Asked,
+        sending: "asyncio.Task[Answered] | None",
+    ) -> "tuple[Asked, asyncio.Task[Answered]]":
+        """What the upstream is asked once a request is judged, and its answer on the way.
+
+        One that went ahead counts only where nothing had to be changed.
+        """
+        try:
+            prepared = await preparing
+        except BaseException:
+            await _dropped(sending)
+            raise
+        self._ahead.learn(prepared.opened)
+        if sending is None or prepared.asked is not asked:
+            await _dropped(sending)
+            sending = asyncio.create_task(self._upstream.send(prepared.asked))
+        return prepared.asked, sending
 
     async def _prepared(self, asking: Asking, wire: Wire, body: Body, asked: Asked) -> Prepared:
         """Judge a request, and make of it what the upstream is sent."""
@@ -194,11 +218,18 @@ async def _unless_refused(
             preparing.result()
         return await sending
     except BaseException:
-        sending.cancel()
-        (answered,) = await asyncio.gather(sending, return_exceptions=True)
-        if isinstance(answered, Answered):
-            await answered.aclose()
+        await _dropped(sending)
         raise
+
+
+async def _dropped(sending: "asyncio.Task[Answered] | None") -> None:
+    """Let go of a request that nobody wants an answer to."""
+    if sending is None:
+        return
+    sending.cancel()
+    (answered,) = await asyncio.gather(sending, return_exceptions=True)
+    if isinstance(answered, Answered):
+        await answered.aclose()
 
 
 async def _delivered(turn: Turn, answered: Answered) -> Response:
