@@ -22,7 +22,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     base, data = tiny_base.write(folder / "base"), few_scenarios.write(folder / "data")
     return (
         f"train --base {base} --data {data} --out {folder / 'out'}"
-        " --fold 0 --per-scenario 1 --epochs 0.2 --model-version 0.test"
+        " --fold 0 --networks 1 --per-scenario 1 --epochs 0.2 --model-version 0.test"
     ).split()
 
 
@@ -151,7 +151,7 @@ def test_a_missing_library_is_named_before_anything_is_done(
     assert not (tmp_path / "o").exists()
 
 
-@pytest.mark.parametrize("option", ["--per-scenario", "--workers"])
+@pytest.mark.parametrize("option", ["--networks", "--per-scenario", "--workers"])
 def test_less_than_one_is_no_count(option: str, capsys: Captured) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["train", "--base", "x", option, "0"])

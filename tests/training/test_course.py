@@ -4,11 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
+from torch import Tensor
 
 from taskshield.core.errors import ConfigError
 from taskshield.training import course as module
 from taskshield.training.course import Course, described, examine_folds, final_network
 from taskshield.training.folds import Findings, examined
+from taskshield.training.learning import Schedule
 from taskshield.training.lessons import Lesson
 from taskshield.training.network import Network, from_base
 from taskshield.training.splits import Split, fold_of_domain
@@ -137,6 +140,26 @@ def test_a_broken_examination_is_done_again_with_the_same_network(
         examine_folds(here, quiet)
     monkeypatch.setattr(module, "examined", lambda *_: findings(1))
     assert len(examine_folds(here, quiet)) == 1 and len(taught) == 1
+
+
+def test_a_network_is_the_mean_of_several_that_were_taught_otherwise(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[dict[str, Tensor]] = []
+    seen: list[tuple[int, int]] = []
+
+    def taught(network: Network, lessons: Sequence[Lesson], schedule: Schedule, _: object) -> None:
+        begun.append({name: one.clone() for name, one in network.state_dict().items()})
+        seen.append((hash(repr(lessons)), schedule.seed))
+        with torch.no_grad():
+            network.tags.bias.fill_(float(len(begun)))
+
+    monkeypatch.setattr(module, "teach", taught)
+    mean = final_network(replace(course, out=tmp_path, networks=3), quiet)
+    assert mean.tags.bias.item() == 2.0
+    assert all((one[name] == begun[0][name]).all() for one in begun for name in one)
+    assert len({lessons for lessons, _ in seen}) == 3
+    assert [seed for _, seed in seen] == [0, 1, 2]
 
 
 def test_the_final_network_is_taught_once_with_everything(

