@@ -6,7 +6,7 @@ conversations of real agents: most calls look something up, some act.
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from urllib.request import Request, urlopen
 
@@ -46,7 +46,7 @@ async def _acted_out(running: Running, run: RecordedRun) -> list[float]:
     path = f"/api/sessions/{_begun(running, run)}/messages"
     system = [] if not run.system else [text_message(Level.SYSTEM, run.system)]
     messages = [*system, *run.messages]
-    asks = [Ask(path=path, body=_body([message])) for message in messages]
+    asks = [Ask(path=path, body=_body(message)) for message in messages]
     async with Clients(running.port, 1) as client:
         load = await client.send(asks)
     answered = zip(messages, load.answers, strict=True)
@@ -62,6 +62,6 @@ def _begun(running: Running, run: RecordedRun) -> str:
         return session
 
 
-def _body(messages: Iterable[Message]) -> bytes:
-    told = render(Conversation(messages=tuple(messages)))
+def _body(message: Message) -> bytes:
+    told = render(Conversation(messages=(message,)))
     return json.dumps({"messages": told["messages"]}).encode()

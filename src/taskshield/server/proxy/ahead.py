@@ -45,6 +45,8 @@ class Ahead:
 
     def learn(self, opened: Opened) -> None:
         """Remember what was changed: the client sends it again with every request."""
+        if not self._wanted:
+            return
         changed = opened.texts()
         for message, place in zip(
             opened.asking.messages, opened.asking.request.places, strict=True

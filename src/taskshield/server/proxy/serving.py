@@ -144,7 +144,8 @@ class Proxy:
         except BaseException:
             await _dropped(sending)
             raise
-        self._ahead.learn(prepared.opened)
+        if prepared.asked is not asked:
+            self._ahead.learn(prepared.opened)
         if sending is None or prepared.asked is not asked:
             await _dropped(sending)
             sending = asyncio.create_task(self._upstream.send(prepared.asked))
