@@ -8,9 +8,8 @@ import os
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
-import httpx
+import aiohttp
 from starlette.applications import Starlette
-from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
@@ -20,31 +19,34 @@ _OF_THE_CONNECTION = ("connection", "content-length", "host", "transfer-encoding
 
 async def passed(request: Request) -> Response:
     """Pass a request on, and its answer back as it comes."""
-    client: httpx.AsyncClient = request.app.state.client
-    asked = client.build_request(
+    session: aiohttp.ClientSession = request.app.state.session
+    answer = await session.request(
         request.method,
         request.url.path,
         headers=_kept(request.headers.items()),
-        content=await request.body(),
+        data=await request.body(),
     )
-    answer = await client.send(asked, stream=True)
     return StreamingResponse(
-        answer.aiter_raw(),
-        status_code=answer.status_code,
+        answer.content.iter_any(),
+        status_code=answer.status,
         headers=dict(_kept(answer.headers.items())),
-        background=BackgroundTask(answer.aclose),
     )
 
 
 def _kept(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [(name, value) for name, value in headers if name not in _OF_THE_CONNECTION]
+    return [(name, value) for name, value in headers if name.lower() not in _OF_THE_CONNECTION]
 
 
 @asynccontextmanager
 async def connected(app: Starlette) -> AsyncIterator[None]:
     """Keep connections while the app runs."""
-    async with httpx.AsyncClient(base_url=os.environ["UPSTREAM"], timeout=60) as client:
-        app.state.client = client
+    async with aiohttp.ClientSession(
+        os.environ["UPSTREAM"],
+        connector=aiohttp.TCPConnector(limit=0),
+        auto_decompress=False,
+        timeout=aiohttp.ClientTimeout(total=60),
+    ) as session:
+        app.state.session = session
         yield
 
 

@@ -4,7 +4,9 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from alembic import command
@@ -14,7 +16,6 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, MetaData, text
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from taskshield.core.errors import StoreError
 from taskshield.stores.opening import open_store
@@ -23,35 +24,42 @@ from taskshield.stores.sqlite import sqlite_engine
 from taskshield.stores.tables import METADATA, VERSION, VERSION_TABLE
 from tests.stores.rows import AGES_AGO, NOW, RECORD, SESSION, opened, session
 
+T = TypeVar("T")
 
-def engine_of(url: str) -> AsyncEngine:
+
+async def apart(url: str, work: Callable[[Connection], T]) -> T:
+    """Do with a database what no store would."""
     kind, _, path = url.partition(":///")
-    return sqlite_engine(path) if kind == "sqlite" else postgres_engine(url)
+    if kind == "sqlite":
+        plain = sqlite_engine(path)
+        try:
+            with plain.begin() as sync:
+                return work(sync)
+        finally:
+            plain.dispose()
+    engine = postgres_engine(url)
+    try:
+        async with engine.begin() as connection:
+            return await connection.run_sync(work)
+    finally:
+        await engine.dispose()
 
 
 async def execute(url: str, statement: str) -> None:
-    """Do to a database what no store would."""
-    engine = engine_of(url)
-    try:
-        async with engine.begin() as connection:
-            await connection.execute(text(statement))
-    finally:
-        await engine.dispose()
+    await apart(url, lambda connection: connection.execute(text(statement)))
 
 
 def test_the_steps_lead_to_the_tables_as_they_are(lasting_url: str) -> None:
     async def body() -> None:
         async with opened(lasting_url):
             pass
-        engine = engine_of(lasting_url)
-        async with engine.connect() as connection:
-            differences = await connection.run_sync(
-                lambda sync: compare_metadata(
-                    MigrationContext.configure(sync, opts={"version_table": VERSION_TABLE}),
-                    METADATA,
-                )
-            )
-        await engine.dispose()
+        differences = await apart(
+            lasting_url,
+            lambda connection: compare_metadata(
+                MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE}),
+                METADATA,
+            ),
+        )
         assert differences == []
 
     asyncio.run(body())
@@ -128,12 +136,7 @@ def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_sessions_from_before_there_was_a_page_are_counted(lasting_url: str) -> None:
     async def body() -> None:
-        engine = engine_of(lasting_url)
-        try:
-            async with engine.begin() as connection:
-                await connection.run_sync(_first_release)
-        finally:
-            await engine.dispose()
+        await apart(lasting_url, _first_release)
         async with opened(lasting_url) as store:
             counted, empty = (await store.sessions("acme")).items
             assert (counted.id, counted.messages, counted.blocked) == ("s2", 4, 2)

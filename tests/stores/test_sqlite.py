@@ -15,7 +15,7 @@ from taskshield.core.errors import StoreError
 from taskshield.core.store import Store
 from taskshield.stores.opening import open_store
 from taskshield.stores.sql import SqlStore
-from taskshield.stores.sqlite import sqlite_engine
+from taskshield.stores.sqlite import SqliteDatabase, sqlite_engine
 from tests.stores.rows import NOW, RECORD, SESSION, opened, record, session
 
 ROOT = Path(__file__).parents[2]
@@ -73,8 +73,8 @@ def test_a_full_disk_undoes_the_commit_and_smaller_ones_still_fit(
         async with opened(sqlite_url):
             pass
         engine = sqlite_engine(path)
-        event.listen(engine.sync_engine, "connect", limited)
-        store = SqlStore(engine)
+        event.listen(engine, "connect", limited)
+        store = SqlStore(SqliteDatabase(path, engine))
         with pytest.raises(StoreError, match="the disk is full"):
             await store.commit(session(state="x" * 1_000_000), [RECORD])
         assert await store.session("acme", "s1") is None
@@ -169,18 +169,18 @@ def test_commits_wait_for_the_disk(sqlite_url: str, path: Path) -> None:
     async def body() -> None:
         async with opened(sqlite_url):
             pass
-        engine = sqlite_engine(path)
-        async with engine.connect() as connection:
-            for pragma, value in {
-                "journal_mode": "wal",
-                "synchronous": 2,
-                "foreign_keys": 1,
-            }.items():
-                found = await connection.exec_driver_sql(f"PRAGMA {pragma}")
-                assert found.scalar() == value
-        await engine.dispose()
 
     asyncio.run(body())
+    engine = sqlite_engine(path)
+    with engine.connect() as connection:
+        for pragma, value in {
+            "journal_mode": "wal",
+            "synchronous": 2,
+            "foreign_keys": 1,
+            "busy_timeout": 5000,
+        }.items():
+            assert connection.exec_driver_sql(f"PRAGMA {pragma}").scalar() == value
+    engine.dispose()
 
 
 def test_a_backup_made_while_the_store_is_in_use_is_whole(path: Path, sqlite_url: str) -> None:

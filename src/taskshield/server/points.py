@@ -170,7 +170,14 @@ def _size(decision: Decision) -> int:
 
 
 def _tool(spec: ToolSpec) -> str:
-    return json.dumps(asdict(spec), sort_keys=True)
+    # As `asdict` has it, which would copy every schema, however deep.
+    fields = {
+        "annotations": asdict(spec.annotations),
+        "description": spec.description,
+        "name": spec.name,
+        "parameters": spec.parameters,
+    }
+    return json.dumps(fields, sort_keys=True)
 
 
 def _said(message: Message) -> str:

@@ -1,27 +1,29 @@
 """Brings a database's tables up to date. Safe when several servers start at once."""
 
 from sqlalchemy import Connection, func, inspect, select, text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from taskshield.core.errors import StoreError
-from taskshield.stores.sql_rows import WRITES
+from taskshield.stores.database import Database
 from taskshield.stores.tables import VERSION, VERSION_TABLE
 
 _LOCK = int.from_bytes(b"taskshie", "big")
 """Number of the lock that servers on one Postgres database take turns with."""
 
 
-async def migrate(engine: AsyncEngine) -> None:
+async def migrate(database: Database) -> None:
     """Make or change the tables, all or nothing, one server at a time.
 
     Raises:
         StoreError: The tables were made by a newer release.
     """
-    async with engine.execution_options(**{WRITES: True}).begin() as connection:
-        if connection.dialect.name == "postgresql":
-            await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
-        if not await connection.run_sync(_up_to_date):
-            await connection.run_sync(_upgrade)
+    await database.write(_migrate)
+
+
+def _migrate(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+    if not _up_to_date(connection):
+        _upgrade(connection)
 
 
 def _up_to_date(connection: Connection) -> bool:

@@ -1,6 +1,10 @@
 """Opens a store in a Postgres database."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import asyncpg
+from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from taskshield.core.errors import ConfigError, StoreError
@@ -10,6 +14,8 @@ from taskshield.stores.sql import SqlStore
 
 _CONNECT_S = 10.0
 _STATEMENT_S = 30.0
+
+R = TypeVar("R")
 
 
 async def open_postgres(dsn: str) -> SqlStore:
@@ -22,14 +28,39 @@ async def open_postgres(dsn: str) -> SqlStore:
         ConfigError: The URL makes no sense; it is not shown.
         StoreError: The database cannot be used, or was written by a newer release.
     """
-    engine = postgres_engine(dsn)
+    database = PostgresDatabase(postgres_engine(dsn))
     try:
-        with explained():
-            await migrate(engine)
+        await migrate(database)
     except BaseException:
-        await engine.dispose()
+        await database.aclose()
         raise
-    return SqlStore(engine)
+    return SqlStore(database)
+
+
+class PostgresDatabase:
+    """A database on a server, asked from the event loop."""
+
+    is_sqlite = False
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        """Use the engine, and own it from now on."""
+        self._engine = engine
+
+    async def read(self, work: Callable[[Connection], R]) -> R:
+        """What the function finds."""
+        with explained():
+            async with self._engine.connect() as connection:
+                return await connection.run_sync(work)
+
+    async def write(self, work: Callable[[Connection], R]) -> R:
+        """What the function gives, once it is committed; undone where the caller is cancelled."""
+        with explained():
+            async with self._engine.begin() as connection:
+                return await connection.run_sync(work)
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        await self._engine.dispose()
 
 
 def postgres_engine(dsn: str) -> AsyncEngine:

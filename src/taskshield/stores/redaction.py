@@ -103,18 +103,19 @@ def _member_edits(text: str, in_member: _InMember) -> list[_Edit]:
     edits: list[_Edit] = []
     name = ""
     for token in _TOKEN.finditer(text):
-        if token["string"] is not None:
-            literal = f'"{token["string"]}"'
-            value = token["string"] if "\\" not in literal else json.loads(literal)
-            inner = in_member("" if token["colon"] else name, value)
+        string, colon, number = token.groups()
+        if string is not None:
+            value = string if "\\" not in string else json.loads(f'"{string}"')
+            inner = in_member("" if colon else name, value)
             if inner:
+                literal = f'"{string}"'
                 end = token.start() + len(literal)
                 edits += _literal_edits(_Edit(token.start(), end, literal), value, inner)
-            if token["colon"]:
+            if colon:
                 name = value
-        elif token["number"] is None:
+        elif number is None:
             name = ""  # an object or a list ends, or another object begins
-        elif in_member(name, token["number"]):
+        elif in_member(name, number):
             edits.append(_Edit(token.start(), token.end(), json.dumps(MARK)))
     return edits
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    Insert,
+    Connection,
+    Row,
     Table,
+    bindparam,
     case,
     delete,
     func,
@@ -18,7 +21,6 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from taskshield.core.errors import StoreConflict
 from taskshield.core.store import (
@@ -34,7 +36,7 @@ from taskshield.core.store import (
 from taskshield.stores.deadlines import as_of, utc_now
 from taskshield.stores.paging import checked_limit
 from taskshield.stores.sql_people import SqlPeople
-from taskshield.stores.sql_rows import as_tuple, row_of, select_of
+from taskshield.stores.sql_rows import as_tuple, one_of, put, row_of, select_of
 from taskshield.stores.tables import (
     ALIASES,
     APPROVALS,
@@ -49,13 +51,45 @@ from taskshield.stores.texts import check_names, check_names_of
 _BATCH = 500
 """Rows that are forgotten in one transaction."""
 
+# To put statements together takes as long as to run them, so most are put together only once.
+_SESSION = one_of(StoredSession, SESSIONS)
+_ADD_SESSION = insert(SESSIONS)
+# What is named like a column is written to it, so what is sought has names of its own.
+_CHANGE_SESSION = update(SESSIONS).where(
+    SESSIONS.c.tenant == bindparam("its_tenant"),
+    SESSIONS.c.id == bindparam("its_id"),
+    SESSIONS.c.version == bindparam("its_version"),
+)
+_NAMED = select(ALIASES.c.alias, ALIASES.c.session).where(
+    ALIASES.c.tenant == bindparam("tenant"), ALIASES.c.alias.in_(bindparam("names"))
+)
+_DECISION = one_of(AuditRecord, RECORDS)
+_ADD_RECORDS = insert(RECORDS)
+_TIMELINE = (
+    select_of(AuditRecord, RECORDS)
+    .where(RECORDS.c.tenant == bindparam("tenant"), RECORDS.c.session == bindparam("session"))
+    .where(RECORDS.c.number > bindparam("after"))
+    .order_by(RECORDS.c.number, RECORDS.c.id)
+    .limit(bindparam("limit"))
+)
+_TALLIES = (
+    select_of(Tally, RECORDS)
+    .where(RECORDS.c.tenant == bindparam("tenant"), RECORDS.c.at >= bindparam("since"))
+    .order_by(*(column.desc() for column in NEWEST[RECORDS]))
+    .limit(bindparam("limit"))
+)
+_APPROVAL = one_of(Approval, APPROVALS)
+_ADD_APPROVALS = insert(APPROVALS)
+_EXPIRED_LOGINS = delete(LOGINS).where(LOGINS.c.expires_at <= bindparam("now"))
+_PING = text(f"UPDATE {VERSION_TABLE} SET version_num = version_num")
+
 
 class SqlStore(SqlPeople):
     """Remembers in a database whose tables are up to date."""
 
     async def session(self, tenant: str, id: str) -> StoredSession | None:
         """A session, or None where there is none."""
-        return await self._one(StoredSession, SESSIONS, tenant, id)
+        return await self._one(StoredSession, _SESSION, tenant=tenant, id=id)
 
     async def sessions(
         self, tenant: str, *, after: str | None = None, limit: int = 50
@@ -73,28 +107,32 @@ class SqlStore(SqlPeople):
         """Write a session's next version, its new decisions and approvals, all or nothing."""
         check_names_of(session, records, approvals)
         check_names(*names)
-        async with self._writing() as connection:
-            await _write_session(connection, session)
+
+        def write(connection: Connection) -> None:
+            _write_session(connection, session)
             if records:
                 rows = [row_of(record) | _folded(record) for record in records]
-                await connection.execute(insert(RECORDS), rows)
+                connection.execute(_ADD_RECORDS, rows)
             if approvals:
-                await connection.execute(insert(APPROVALS), [row_of(each) for each in approvals])
+                connection.execute(_ADD_APPROVALS, [row_of(each) for each in approvals])
             if names:
-                await connection.execute(self._naming(session, names))
+                naming = put(ALIASES, is_sqlite=self._database.is_sqlite)
+                connection.execute(naming, _names(session, names))
+
+        await self._database.write(write)
 
     async def named(self, tenant: str, names: Sequence[str]) -> Mapping[str, str]:
         """The sessions that have these other names, by name."""
-        wanted = select(ALIASES.c.alias, ALIASES.c.session).where(
-            ALIASES.c.tenant == tenant, ALIASES.c.alias.in_(names)
-        )
-        async with self._reading() as connection:
-            found = await connection.execute(wanted)
-        return {row.alias: row.session for row in found}
+
+        def read(connection: Connection) -> dict[str, str]:
+            found = connection.execute(_NAMED, {"tenant": tenant, "names": names})
+            return {row.alias: row.session for row in found}
+
+        return await self._database.read(read)
 
     async def decision(self, tenant: str, id: str) -> AuditRecord | None:
         """One record."""
-        return await self._one(AuditRecord, RECORDS, tenant, id)
+        return await self._one(AuditRecord, _DECISION, tenant=tenant, id=id)
 
     async def search(
         self, tenant: str, query: AuditQuery, *, after: str | None = None, limit: int = 50
@@ -107,28 +145,18 @@ class SqlStore(SqlPeople):
         self, tenant: str, session: str, *, after: int = -1, limit: int = 50
     ) -> tuple[AuditRecord, ...]:
         """Records of a session by number, those beyond `after`, in the order they were said."""
-        wanted = (
-            select_of(AuditRecord, RECORDS)
-            .where(RECORDS.c.tenant == tenant, RECORDS.c.session == session)
-            .where(RECORDS.c.number > after)
-            .order_by(RECORDS.c.number, RECORDS.c.id)
-            .limit(checked_limit(limit))
-        )
-        return tuple(await self._all(AuditRecord, wanted))
+        place = {"tenant": tenant, "session": session, "after": after}
+        limit = checked_limit(limit)
+        return tuple(await self._all(AuditRecord, _TIMELINE, **place, limit=limit))
 
     async def tallies(self, tenant: str, *, since: datetime, limit: int) -> tuple[Tally, ...]:
         """What counts of the newest records, newest first."""
-        wanted = (
-            select_of(Tally, RECORDS)
-            .where(RECORDS.c.tenant == tenant, RECORDS.c.at >= since)
-            .order_by(*(column.desc() for column in NEWEST[RECORDS]))
-            .limit(checked_limit(limit))
-        )
-        return tuple(await self._all(Tally, wanted))
+        limit = checked_limit(limit)
+        return tuple(await self._all(Tally, _TALLIES, tenant=tenant, since=since, limit=limit))
 
     async def approval(self, tenant: str, id: str) -> Approval | None:
         """One approval; one that is past its deadline has expired."""
-        found = await self._one(Approval, APPROVALS, tenant, id)
+        found = await self._one(Approval, _APPROVAL, tenant=tenant, id=id)
         return None if found is None else as_of(found, utc_now())
 
     async def approvals(
@@ -156,25 +184,19 @@ class SqlStore(SqlPeople):
         """Approve or deny, once; gives the approval as it is now, whoever decided first."""
         now = utc_now()
         status = "approved" if approve else "denied"
-        decided = (
+        undecided = (
             update(APPROVALS)
             .where(APPROVALS.c.tenant == tenant, APPROVALS.c.id == id)
             .where(APPROVALS.c.status == "pending", APPROVALS.c.deadline > now)
-            .values(status=status, decided_at=now, decided_by=by, note=note)
         )
-        async with self._writing() as connection:
-            await connection.execute(decided)
+        await self._write(undecided, status=status, decided_at=now, decided_by=by, note=note)
         return await self.approval(tenant, id)
 
     async def prune(self, *, older_than: timedelta | None, keep: int | None) -> int:
         """Forget what is too old or too much; `keep` counts for each tenant and kind of row."""
-        async with self._writing() as connection:
-            gone = await connection.execute(delete(LOGINS).where(LOGINS.c.expires_at <= utc_now()))
-        forgotten = gone.rowcount
+        forgotten = await self._write(_EXPIRED_LOGINS, now=utc_now())
         for table, order in NEWEST.items():
-            async with self._reading() as connection:
-                tenants = (await connection.scalars(select(table.c.tenant).distinct())).all()
-            for tenant in tenants:
+            for tenant in await self._tenants(table):
                 if older_than is not None:
                     old = order[0] < utc_now() - older_than
                     forgotten += await self._forget(table, tenant, old)
@@ -184,14 +206,7 @@ class SqlStore(SqlPeople):
 
     async def ping(self) -> None:
         """Raise where the store cannot be read and written."""
-        async with self._writing() as connection:
-            await connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = version_num"))
-
-    def _naming(self, session: StoredSession, names: Sequence[str]) -> Insert:
-        """Other names for a session; one that another session had is now its own."""
-        now = {"session": session.id, "at": utc_now()}
-        rows = [{"tenant": session.tenant, "alias": name, **now} for name in dict.fromkeys(names)]
-        return self._put(ALIASES, rows, now)
+        await self._database.write(lambda connection: connection.execute(_PING))
 
     def _wanted(self, query: AuditQuery) -> list[ColumnElement[bool]]:
         asked = ("session", "action", "check", "tier", "judge", "surface", "agent")
@@ -203,10 +218,15 @@ class SqlStore(SqlPeople):
             wanted.append(RECORDS.c.at < query.until)
         if query.words is not None:
             # Not LIKE: these are words, no pattern, and may be of any length.
-            place = func.instr if self._is_sqlite else func.strpos
+            place = func.instr if self._database.is_sqlite else func.strpos
             words = literal(query.words.casefold(), RECORDS.c.folded.type)
             wanted.append(place(RECORDS.c.folded, words) > 0)
         return wanted
+
+    async def _tenants(self, table: Table) -> Sequence[str]:
+        """Those who have rows."""
+        wanted = select(table.c.tenant).distinct()
+        return await self._database.read(lambda connection: connection.scalars(wanted).all())
 
     async def _forget_beyond(self, table: Table, tenant: str, keep: int) -> int:
         """Forget all of a tenant's rows but the newest."""
@@ -218,8 +238,11 @@ class SqlStore(SqlPeople):
             .offset(keep)
             .limit(1)
         )
-        async with self._reading() as connection:
-            first = (await connection.execute(newest)).one_or_none()
+
+        def read(connection: Connection) -> Row[Any] | None:
+            return connection.execute(newest).one_or_none()
+
+        first = await self._database.read(read)
         if first is None:
             return 0
         return await self._forget(table, tenant, tuple_(*order) <= as_tuple(order, first))
@@ -235,32 +258,34 @@ class SqlStore(SqlPeople):
         )
         forgotten = 0
         while True:
-            async with self._writing() as connection:
-                done = await connection.execute(delete(table).where(tuple_(*key).in_(some)))
-            forgotten += done.rowcount
-            if done.rowcount < _BATCH:
+            gone = await self._write(delete(table).where(tuple_(*key).in_(some)))
+            forgotten += gone
+            if gone < _BATCH:
                 return forgotten
 
 
-async def _write_session(connection: AsyncConnection, session: StoredSession) -> None:
+def _write_session(connection: Connection, session: StoredSession) -> None:
     conflict = StoreConflict("another write of this session came first")
+    row = row_of(session)
     if session.version == 1:
         try:
-            await connection.execute(insert(SESSIONS), row_of(session))
+            connection.execute(_ADD_SESSION, row)
         except IntegrityError:
             raise conflict from None
         return
-    changed = row_of(session)
     for name in ("tenant", "id", "created_at"):
-        del changed[name]
-    written = await connection.execute(
-        update(SESSIONS)
-        .where(SESSIONS.c.tenant == session.tenant, SESSIONS.c.id == session.id)
-        .where(SESSIONS.c.version == session.version - 1)
-        .values(changed)
-    )
-    if written.rowcount != 1:
+        del row[name]
+    row["its_tenant"] = session.tenant
+    row["its_id"] = session.id
+    row["its_version"] = session.version - 1
+    if connection.execute(_CHANGE_SESSION, row).rowcount != 1:
         raise conflict
+
+
+def _names(session: StoredSession, names: Sequence[str]) -> list[dict[str, object]]:
+    """Other names for a session; one that another session had is now its own."""
+    now = {"session": session.id, "at": utc_now()}
+    return [{"tenant": session.tenant, "alias": name, **now} for name in dict.fromkeys(names)]
 
 
 def _folded(record: AuditRecord) -> dict[str, str]:

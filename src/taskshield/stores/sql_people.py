@@ -2,13 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import delete, insert, update
+from sqlalchemy import bindparam, delete, insert, update
 
 from taskshield.core.store import ApiKey, Label, Login, Page
 from taskshield.stores.deadlines import utc_now
-from taskshield.stores.sql_rows import SqlRows, row_of, select_of
+from taskshield.stores.sql_rows import SqlRows, put, row_of, select_of
 from taskshield.stores.tables import KEYS, LABELS, LOGINS
 from taskshield.stores.texts import check_names
+
+_ADD_LOGIN = insert(LOGINS)
+_LOGIN = select_of(Login, LOGINS).where(
+    LOGINS.c.id == bindparam("id"), LOGINS.c.expires_at > bindparam("now")
+)
+_REMOVE_LOGIN = delete(LOGINS).where(LOGINS.c.id == bindparam("id"))
+_ADD_KEY = insert(KEYS)
+_KEY = select_of(ApiKey, KEYS).where(KEYS.c.hash == bindparam("hash"))
+_REMOVE_LABEL = delete(LABELS).where(
+    LABELS.c.tenant == bindparam("tenant"), LABELS.c.decision == bindparam("decision")
+)
+_LABELS = select_of(Label, LABELS).where(
+    LABELS.c.tenant == bindparam("tenant"), LABELS.c.decision.in_(bindparam("decisions"))
+)
 
 
 class SqlPeople(SqlRows):
@@ -17,16 +31,11 @@ class SqlPeople(SqlRows):
     async def set_label(self, label: Label) -> None:
         """Keep a person's word on a decision, in the place of an earlier one."""
         check_names(label.tenant, label.decision)
-        row = row_of(label)
-        async with self._writing() as connection:
-            await connection.execute(self._put(LABELS, [row], row))
+        await self._write(put(LABELS, is_sqlite=self._database.is_sqlite), **row_of(label))
 
     async def remove_label(self, tenant: str, decision: str) -> bool:
         """Take a label back; whether there was one."""
-        gone = delete(LABELS).where(LABELS.c.tenant == tenant, LABELS.c.decision == decision)
-        async with self._writing() as connection:
-            done = await connection.execute(gone)
-        return done.rowcount == 1
+        return await self._write(_REMOVE_LABEL, tenant=tenant, decision=decision) == 1
 
     async def labels(
         self, tenant: str, *, after: str | None = None, limit: int = 50
@@ -36,38 +45,30 @@ class SqlPeople(SqlRows):
 
     async def labels_of(self, tenant: str, decisions: Sequence[str]) -> Mapping[str, Label]:
         """The labels that these decisions have, by decision."""
-        wanted = select_of(Label, LABELS).where(
-            LABELS.c.tenant == tenant, LABELS.c.decision.in_(decisions)
-        )
-        return {label.decision: label for label in await self._all(Label, wanted)}
+        found = await self._all(Label, _LABELS, tenant=tenant, decisions=decisions)
+        return {label.decision: label for label in found}
 
     async def add_login(self, login: Login) -> None:
         """Keep a new login."""
         check_names(login.id, login.key)
-        async with self._writing() as connection:
-            await connection.execute(insert(LOGINS), row_of(login))
+        await self._write(_ADD_LOGIN, **row_of(login))
 
     async def login(self, id: str) -> Login | None:
         """A login, unless it has expired."""
-        wanted = select_of(Login, LOGINS).where(LOGINS.c.id == id, LOGINS.c.expires_at > utc_now())
-        found = await self._all(Login, wanted)
-        return found[0] if found else None
+        return await self._one(Login, _LOGIN, id=id, now=utc_now())
 
     async def remove_login(self, id: str) -> None:
         """Forget a login, where there is one."""
-        async with self._writing() as connection:
-            await connection.execute(delete(LOGINS).where(LOGINS.c.id == id))
+        await self._write(_REMOVE_LOGIN, id=id)
 
     async def add_key(self, key: ApiKey) -> None:
         """Keep a new key."""
         check_names(key.id, key.tenant, key.hash)
-        async with self._writing() as connection:
-            await connection.execute(insert(KEYS), row_of(key))
+        await self._write(_ADD_KEY, **row_of(key))
 
     async def key(self, hash: str) -> ApiKey | None:
         """The key with this hash, of any tenant."""
-        found = await self._all(ApiKey, select_of(ApiKey, KEYS).where(KEYS.c.hash == hash))
-        return found[0] if found else None
+        return await self._one(ApiKey, _KEY, hash=hash)
 
     async def keys(self, tenant: str | None = None) -> tuple[ApiKey, ...]:
         """All keys, or those of a tenant."""
@@ -78,7 +79,5 @@ class SqlPeople(SqlRows):
 
     async def revoke_key(self, id: str) -> bool:
         """Revoke a key; whether there was one that was not revoked yet."""
-        revoked = update(KEYS).where(KEYS.c.id == id, KEYS.c.revoked_at.is_(None))
-        async with self._writing() as connection:
-            done = await connection.execute(revoked.values(revoked_at=utc_now()))
-        return done.rowcount == 1
+        valid = update(KEYS).where(KEYS.c.id == id, KEYS.c.revoked_at.is_(None))
+        return await self._write(valid, revoked_at=utc_now()) == 1

@@ -1,13 +1,24 @@
 """Rows of an SQL database as values: reading, writing and paging, alike for all tables."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Insert, Select, Table, literal, select, tuple_
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Insert,
+    Select,
+    Table,
+    UpdateBase,
+    bindparam,
+    literal,
+    select,
+    tuple_,
+)
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from taskshield.core.store import (
     ApiKey,
@@ -20,7 +31,7 @@ from taskshield.core.store import (
     StoredSession,
     Tally,
 )
-from taskshield.stores.failures import explained
+from taskshield.stores.database import Database
 from taskshield.stores.paging import Place, checked_limit, page, place, read_cursor
 from taskshield.stores.tables import NEWEST
 
@@ -37,58 +48,35 @@ T = TypeVar(
 )
 P = TypeVar("P", ListedSession, AuditRecord, Approval, Label)
 
-WRITES = "taskshield_writes"
-"""Execution option of connections that are about to write."""
-
 
 class SqlRows:
     """A database whose tables are up to date."""
 
-    def __init__(
-        self,
-        engine: AsyncEngine,
-        *,
-        turn: AbstractAsyncContextManager[None] | None = None,
-    ) -> None:
-        """Use the engine, and own it from now on.
-
-        Args:
-            engine: Connections to the database.
-            turn: Held while something is written.
-        """
-        self._engine = engine
-        self._writer = engine.execution_options(**{WRITES: True})
-        self._turn = nullcontext() if turn is None else turn
+    def __init__(self, database: Database) -> None:
+        """Use the database, and own it from now on."""
+        self._database = database
 
     async def aclose(self) -> None:
-        """Let go of connections and files."""
-        await self._engine.dispose()
+        """Let go of connections, files and threads."""
+        await self._database.aclose()
 
-    @property
-    def _is_sqlite(self) -> bool:
-        return self._engine.dialect.name == "sqlite"
-
-    @asynccontextmanager
-    async def _reading(self) -> AsyncIterator[AsyncConnection]:
-        with explained():
-            async with self._engine.connect() as connection:
-                yield connection
-
-    @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction; it is committed once this is left."""
-        with explained():
-            async with self._turn, self._writer.begin() as connection:
-                yield connection
-
-    async def _one(self, kind: type[T], table: Table, tenant: str, id: str) -> T | None:
-        wanted = select_of(kind, table).where(table.c.tenant == tenant, table.c.id == id)
-        found = await self._all(kind, wanted)
+    async def _one(self, kind: type[T], wanted: Select[Any], **values: object) -> T | None:
+        found = await self._all(kind, wanted, **values)
         return found[0] if found else None
 
-    async def _all(self, kind: type[T], wanted: Select[Any]) -> list[T]:
-        async with self._reading() as connection:
-            return [kind(**row._mapping) for row in await connection.execute(wanted)]
+    async def _all(self, kind: type[T], wanted: Select[Any], **values: object) -> list[T]:
+        def read(connection: Connection) -> list[T]:
+            return [kind(**row._mapping) for row in connection.execute(wanted, values)]
+
+        return await self._database.read(read)
+
+    async def _write(self, statement: UpdateBase, **values: object) -> int:
+        """Write with one statement; how many rows that was."""
+
+        def write(connection: Connection) -> int:
+            return connection.execute(statement, values).rowcount
+
+        return await self._database.write(write)
 
     async def _page(
         self,
@@ -111,16 +99,6 @@ class SqlRows:
             found = found.where(tuple_(*order) < as_tuple(order, start))
         return page(await self._all(kind, found), limit, place)
 
-    def _put(
-        self, table: Table, rows: Sequence[Mapping[str, object]], changed: Mapping[str, object]
-    ) -> Insert:
-        """Add rows; one that is there already is changed."""
-        add = sqlite.insert if self._is_sqlite else postgresql.insert
-        made = add(table).values(list(rows))
-        return made.on_conflict_do_update(
-            index_elements=list(table.primary_key.columns), set_=dict(changed)
-        )
-
 
 def row_of(value: T) -> dict[str, Any]:
     """A value as the row that it is."""
@@ -130,6 +108,24 @@ def row_of(value: T) -> dict[str, Any]:
 def select_of(kind: type[T], table: Table) -> Select[Any]:
     """The columns that a value of this kind is made of."""
     return select(*(table.c[field.name] for field in fields(kind)))
+
+
+def one_of(kind: type[T], table: Table) -> Select[Any]:
+    """The row with a `tenant` and an `id`."""
+    return select_of(kind, table).where(
+        table.c.tenant == bindparam("tenant"), table.c.id == bindparam("id")
+    )
+
+
+@cache
+def put(table: Table, *, is_sqlite: bool) -> Insert:
+    """Add rows; one that is there already is changed."""
+    added = sqlite.insert(table) if is_sqlite else postgresql.insert(table)
+    changed = [column.name for column in table.columns if not column.primary_key]
+    return added.on_conflict_do_update(
+        index_elements=list(table.primary_key.columns),
+        set_={name: added.excluded[name] for name in changed},
+    )
 
 
 def as_tuple(order: Sequence[Column[Any]], values: Iterable[object]) -> ColumnElement[Any]:

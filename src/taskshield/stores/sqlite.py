@@ -4,22 +4,27 @@ import asyncio
 import os
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import URL, Connection, event
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
 
 from taskshield.core.errors import StoreError
 from taskshield.stores.failures import explained
 from taskshield.stores.migrating import migrate
 from taskshield.stores.sql import SqlStore
-from taskshield.stores.sql_rows import WRITES
 
 _BUSY_MS = 5_000
 """How long to wait for another process that writes."""
+_READERS = 8
+"""How many may read at the same time; others wait for them."""
+_WRITES = "taskshield_writes"
+"""Execution option of connections that are about to write."""
+
+R = TypeVar("R")
 
 
 async def open_sqlite(path: str | os.PathLike[str]) -> SqlStore:
@@ -28,23 +33,106 @@ async def open_sqlite(path: str | os.PathLike[str]) -> SqlStore:
     Raises:
         StoreError: The file cannot be used, or was written by a newer release.
     """
-    engine = sqlite_engine(path)
+    with explained():
+        await asyncio.to_thread(_make, Path(path))
+    database = SqliteDatabase(Path(path), sqlite_engine(path))
+    try:
+        await migrate(database)
+    except BaseException:
+        await database.aclose()
+        raise
+    return SqlStore(database)
+
+
+class SqliteDatabase:
+    """A database in a file. A transaction is run as a whole, by a thread of this database's own.
+
+    There is no half transaction: where its caller is cancelled, one that waits for its turn is
+    never begun, and one that has begun is brought to its end before the caller gets away.
+    """
+
+    is_sqlite = True
+
+    def __init__(self, path: Path, engine: Engine) -> None:
+        """Use the engine, and own it from now on. The file is there already."""
+        self._path = path
+        self._identity = _identity(path)
+        self._engine = engine
+        self._writing = engine.execution_options(**{_WRITES: True})
+        self._readers = ThreadPoolExecutor(_READERS, "taskshield-reader")
+        # One alone: SQLite lets writers wait for each other, but not in a fair order.
+        self._writer = ThreadPoolExecutor(1, "taskshield-writer")
+
+    async def read(self, work: Callable[[Connection], R]) -> R:
+        """What the function finds; those that write are not waited for."""
+
+        def transaction() -> R:
+            with self._engine.connect() as connection:
+                return work(connection)
+
+        return await _done(self._readers, transaction)
+
+    async def write(self, work: Callable[[Connection], R]) -> R:
+        """What the function gives, once it is on the disk; those who ask first write first."""
+
+        def transaction() -> R:
+            # SQLite would go on writing to a file that nobody will ever find again.
+            if _identity(self._path) != self._identity:
+                raise StoreError("the store cannot be used: its file was removed or replaced")
+            with self._writing.begin() as connection:
+                return work(connection)
+
+        return await _done(self._writer, transaction)
+
+    async def aclose(self) -> None:
+        """Let go of the file and of the threads, once they have done what they were asked."""
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._writer.shutdown()
+        self._readers.shutdown()
+        self._engine.dispose()
+
+
+async def _done(threads: Executor, transaction: Callable[[], R]) -> R:
+    try:
+        turn = threads.submit(transaction)
+    except RuntimeError:
+        reason = "it was closed, or no thread can be started"
+        raise StoreError(f"the store cannot be used: {reason}") from None
     try:
         with explained():
-            await asyncio.to_thread(_make, Path(path))
-            await migrate(engine)
-            return SqlStore(engine, turn=_Turn(Path(path)))
-    except BaseException:
-        await engine.dispose()
+            return await asyncio.wrap_future(turn)
+    except asyncio.CancelledError:
+        if not turn.cancel():
+            # It goes on without us. Whoever is told of a cancelled write can see what came of it.
+            with suppress(Exception):
+                await asyncio.wrap_future(turn)
         raise
 
 
-def sqlite_engine(path: str | os.PathLike[str]) -> AsyncEngine:
-    """Connections to a file. Nothing is opened yet."""
-    url = URL.create("sqlite+aiosqlite", database=os.fspath(path))
-    engine = create_async_engine(url, hide_parameters=True)
-    event.listen(engine.sync_engine, "connect", _connected)
-    event.listen(engine.sync_engine, "begin", _began)
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def sqlite_engine(path: str | os.PathLike[str]) -> Engine:
+    """Connections to a file, one for each thread. Nothing is opened yet."""
+    engine = create_engine(
+        URL.create("sqlite+pysqlite", database=os.fspath(path)),
+        hide_parameters=True,
+        # Threads pass connections on to each other, but never share one.
+        connect_args={"check_same_thread": False},
+        poolclass=QueuePool,
+        pool_size=_READERS + 1,
+        max_overflow=0,
+        pool_use_lifo=True,  # the one that was used last knows most pages and statements
+    )
+    event.listen(engine, "connect", _connected)
+    event.listen(engine, "begin", _began)
     return engine
 
 
@@ -82,40 +170,5 @@ def _connected(connection: Any, _: object) -> None:
 
 def _began(connection: Connection) -> None:
     # A transaction that reads first and writes later fails where somebody wrote in between.
-    writes = connection.get_execution_options().get(WRITES, False)
+    writes = connection.get_execution_options().get(_WRITES, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-class _Turn:
-    """One writer at a time, and only to the file that was opened.
-
-    SQLite lets writers of other processes wait, but not in a fair order. And it would go on writing
-    to a file that somebody has removed, where nobody will ever find it again.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._identity = _identity(path)
-        self._lock = asyncio.Lock()
-
-    async def __aenter__(self) -> None:
-        await self._lock.acquire()
-        if _identity(self._path) != self._identity:
-            self._lock.release()
-            raise StoreError("the store cannot be used: its file was removed or replaced")
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._lock.release()
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

@@ -125,7 +125,7 @@ def test_an_answer_that_breaks_off_or_is_none(
 @WIRES
 def test_an_answer_in_an_encoding_that_it_is_not_in(path: str) -> None:
     with Provider(wrong_encoding) as provider, proxied(provider) as proxy:
-        assert error_of(post(proxy, path)) == (502, "upstream_broke_off")
+        assert error_of(post(proxy, path)) == (502, "upstream_invalid")
 
 
 @WIRES

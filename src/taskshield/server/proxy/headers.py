@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from taskshield.server.auth import KEY_HEADERS, KEY_PREFIX
 
 Headers = list[tuple[bytes, bytes]]
-"""In the order in which they came, names in any case, as ASGI and httpx give and take them."""
+"""In the order in which they came, names in any case, as ASGI gives and takes them."""
 
 _OURS = b"x-taskshield-"
 _KEY_HEADERS = frozenset(name.encode() for name in KEY_HEADERS)

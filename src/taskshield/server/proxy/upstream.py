@@ -1,21 +1,34 @@
 """The way to the model's provider and back, over pooled connections."""
 
+import os
+import ssl
+import zlib
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from io import BytesIO
 from typing import Self
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-import httpx
+import aiohttp
+import certifi
+from multidict import CIMultiDict
+from yarl import URL
 
 from taskshield.core.errors import ConfigError
 from taskshield.server.errors import Refused
 from taskshield.server.proxy.headers import Headers
 from taskshield.settings import UpstreamSettings
 
-_IDLE_CONNECTIONS = 256
-"""Connections that are kept for the next request."""
+_IDLE_S = 15.0
+"""How long a connection is kept for the next request."""
+_AT_ONCE = 512 * 1024
+"""Bytes of a body that are sent in one go; longer ones must not keep others waiting."""
+_UNASKED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
+"""Headers that aiohttp would add of its own."""
+_ZLIB = {"gzip": 31, "x-gzip": 31, "deflate": 47}
+"""What `zlib` is told to undo these encodings."""
 
 
 class UpstreamFailed(Refused):
@@ -34,6 +47,14 @@ class Asked:
     content: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """Where a provider is, and by which way it is reached."""
+
+    url: URL
+    proxy: str | None
+
+
 class Upstream:
     """The providers that requests are sent to."""
 
@@ -45,81 +66,103 @@ class Upstream:
         """
         self._openai = _base("openai", settings.openai)
         self._anthropic = _base("anthropic", settings.anthropic)
-        self._timeout = httpx.Timeout(settings.read_s, connect=settings.connect_s).as_dict()
-        self._client = httpx.AsyncClient(
-            timeout=None,
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS),
-            # A cookie that one client is given must not be sent along with another's request.
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        self._timeout = aiohttp.ClientTimeout(
+            total=None, connect=settings.connect_s, sock_read=settings.read_s
         )
+        self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_S, ssl=_trust()),
+            timeout=self._timeout,
+            # A cookie that one client is given must not be sent along with another's request.
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=_UNASKED,
+            auto_decompress=False,
+        )
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self._client.aclose()
+        if self._session is not None:
+            await self._session.close()
 
     async def send(self, asked: Asked) -> "Answered":
         """Ask, and wait for the first bytes of the answer, whatever its status.
 
         Raises:
             UpstreamFailed: There is none.
+            Refused: A header cannot be sent.
         """
-        request = httpx.Request(
-            asked.method,
-            self._address(asked),
-            headers=asked.headers,
-            content=asked.content,
-            extensions={"timeout": self._timeout},
-        )
+        assert self._session is not None
+        base, address = self._address(asked)
+        content = asked.content
         with _failing():
-            return Answered(await self._client.send(request, stream=True))
+            response = await self._session.request(
+                asked.method,
+                address,
+                headers=_headers(asked.headers),
+                data=BytesIO(content) if len(content) > _AT_ONCE else content or None,
+                allow_redirects=False,
+                proxy=base.proxy,
+            )
+        return Answered(response)
 
-    def _address(self, asked: Asked) -> httpx.URL:
+    def _address(self, asked: Asked) -> tuple[_Base, URL]:
         if is_anthropic(asked):
             base, path = self._anthropic, asked.path
         else:
             base, path = self._openai, asked.path.removeprefix(b"/v1")
-        whole = base.raw_path.rstrip(b"/") + path
-        return base.copy_with(raw_path=whole + b"?" + asked.query if asked.query else whole)
+        whole = base.url.raw_path.rstrip("/") + path.decode("latin-1")
+        query = asked.query.decode("latin-1")
+        return base, URL(f"{base.url.origin()}{whole}{'?' if query else ''}{query}", encoded=True)
 
 
 class Answered:
     """What an upstream answers; to be closed."""
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
 
     @property
     def status(self) -> int:
         """The HTTP status."""
-        return self._response.status_code
+        return self._response.status
 
     @property
     def ok(self) -> bool:
         """Whether the request was carried out."""
-        return self._response.is_success
+        return 200 <= self.status < 300
 
     @property
     def headers(self) -> Headers:
         """As they came."""
-        return self._response.headers.raw
+        return list(self._response.raw_headers)
 
     @property
     def is_stream(self) -> bool:
         """Whether the body is a stream of events."""
-        kind: str = self._response.headers.get("content-type", "")
-        return kind.partition(";")[0].strip().lower() == "text/event-stream"
+        return self._response.content_type == "text/event-stream"
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """The body, decompressed.
 
         Raises:
-            UpstreamFailed: It broke off, or there was silence for too long.
+            UpstreamFailed: It broke off, or there was silence for too long; or it is compressed in
+                a way that nobody asked for.
         """
-        with _failing():
-            async for chunk in self._response.aiter_bytes():
+        encoding = self._response.headers.get("Content-Encoding", "identity").strip().lower()
+        if encoding in ("", "identity"):
+            async for chunk in self.raw_chunks():
                 yield chunk
+            return
+        unpacked = _unpacker(encoding)
+        try:
+            async for chunk in self.raw_chunks():
+                yield unpacked.decompress(chunk)
+            yield unpacked.flush()
+        except zlib.error:
+            told = "the upstream sent what cannot be decompressed"
+            raise UpstreamFailed(502, "upstream_invalid", told) from None
 
     async def raw_chunks(self) -> AsyncGenerator[bytes, None]:
         """The body as it came.
@@ -128,12 +171,12 @@ class Answered:
             UpstreamFailed: It broke off, or there was silence for too long.
         """
         with _failing():
-            async for chunk in self._response.aiter_raw():
+            async for chunk in self._response.content.iter_any():
                 yield chunk
 
     async def aclose(self) -> None:
         """Give the connection back, or close it where the body was not read to its end."""
-        await self._response.aclose()
+        self._response.release()
 
 
 def is_anthropic(asked: Asked) -> bool:
@@ -145,31 +188,57 @@ def is_anthropic(asked: Asked) -> bool:
     return named or asked.path.startswith(b"/v1/messages")
 
 
-def _base(name: str, address: str) -> httpx.URL:
+def _base(name: str, address: str) -> _Base:
     try:
         parts = urlsplit(address)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         if usable and not parts.query and not parts.fragment:
-            return httpx.URL(address)
-    except (ValueError, httpx.InvalidURL):
+            return _Base(URL(address), _proxy(parts.scheme, str(parts.hostname)))
+    except ValueError:
         pass
     raise ConfigError(f"server.upstream.{name} must look like https://host or http://host:port/v1")
 
 
+def _proxy(scheme: str, host: str) -> str | None:
+    """The proxy that the environment wants for a host (`HTTPS_PROXY`, `NO_PROXY`)."""
+    known = getproxies()
+    return None if proxy_bypass(host) else known.get(scheme, known.get("all"))
+
+
+def _trust() -> ssl.SSLContext:
+    """Whose certificates are believed: what the environment names, or what browsers believe."""
+    named = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
+    return ssl.create_default_context(cafile=None if named else certifi.where())
+
+
+def _headers(headers: Headers) -> "CIMultiDict[str]":
+    try:
+        return CIMultiDict((name.decode(), value.decode()) for name, value in headers)
+    except UnicodeDecodeError:
+        raise Refused(400, "invalid_request", "a header is not text in UTF-8") from None
+
+
+def _unpacker(encoding: str) -> "zlib._Decompress":
+    if encoding not in _ZLIB:
+        told = "the upstream compressed its answer, which was not asked for"
+        raise UpstreamFailed(502, "upstream_invalid", told)
+    return zlib.decompressobj(_ZLIB[encoding])
+
+
 @contextmanager
 def _failing() -> Iterator[None]:
-    """Say it in our words when the way to the upstream fails; httpx may quote the address."""
+    """Say it in our words when the way to the upstream fails; aiohttp may quote the address."""
     try:
         yield
-    except httpx.TimeoutException:
+    except TimeoutError:
         raise UpstreamFailed(
             504, "upstream_timeout", "the upstream did not answer in time"
         ) from None
-    except httpx.ConnectError:
+    except aiohttp.ClientConnectorError:
         raise UpstreamFailed(
             502, "upstream_unreachable", "the upstream cannot be reached"
         ) from None
-    except httpx.RequestError:
+    except (aiohttp.ClientError, OSError):
         raise UpstreamFailed(
             502, "upstream_broke_off", "the connection to the upstream broke off"
         ) from None
