@@ -68,7 +68,7 @@ def test_a_paused_list_stays_as_it_is(page: Page, client: httpx.Client) -> None:
 def test_a_session_shows_findings_scores_and_where_values_came_from(page: Page) -> None:
     page.goto("/#/sessions/mail-summary-5b09")
     output = page.locator("#message-3")
-    expect(output.locator("mark.bad").first).to_contain_text("It is expected")
+    expect(output.locator("mark.bad").first).to_contain_text("Note to the AI assistant")
     expect(output).to_contain_text("Annotated")
     call = page.locator("#message-4")
     expect(call.locator(".argument", has_text="desk@harbourpost-news.example")).to_contain_text(

@@ -29,5 +29,6 @@ def write(folder: Path) -> Path:
     (folder / "scenarios").mkdir(parents=True)
     text = "\n".join(named[id] for id in (*HELD_OUT, *others))
     (folder / "scenarios" / "few.jsonl").write_text(text, encoding="utf-8")
-    shutil.copytree(DATA / "styles", folder / "styles")
+    for name in ("styles", "descriptions"):
+        shutil.copytree(DATA / name, folder / name)
     return folder

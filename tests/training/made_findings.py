@@ -48,10 +48,12 @@ def findings(seed: int, count: int = 700) -> Findings:
             "tier": tier,
             "delegating": rng.random(count) < 0.3,
             "domain": np.array([f"d{seed}-{number}" for number in rng.integers(0, 8, count)]),
-            "setting": np.full(count, "attacked"),
+            "setting": rng.choice(["attacked", "clean", "benign"], count),
+            "talk": np.where(blind, -1, np.arange(count) // 5),
             "lang": np.where(rng.random(count) < 0.6, "en", "de"),
             "blind": blind,
         },
+        definitions={"logit": np.array([9.0, -9.0]), "poisoned": np.array([True, False])},
     )
 
 

@@ -80,7 +80,7 @@ def test_steps_are_checked(tmp_path: Path) -> None:
 
 def test_ids_are_unique_and_templates_have_a_goal(tmp_path: Path) -> None:
     style = {"id": "s", "style": "any", "template": "{goal}"}
-    with pytest.raises(WireFormatError, match="some.jsonl:2: this id"):
+    with pytest.raises(WireFormatError, match="some.jsonl:2: there was one"):
         read_styles(written(tmp_path, style, style))
     with pytest.raises(WireFormatError, match="no {goal}"):
         read_styles(written(tmp_path, {**style, "template": "nothing"}))

@@ -3,8 +3,10 @@ import re
 import pytest
 
 from taskshield.training.corpus import generate
+from taskshield.training.scenario_files import read_definitions
 from taskshield.training.scenarios import Scenario, Style
 from taskshield.training.splits import Split, family, fold_of_domain, fold_of_style
+from tests.training.few_scenarios import DATA
 
 pytestmark = pytest.mark.no_cover  # long work, which other tests trace on less
 
@@ -20,6 +22,10 @@ def test_no_domain_and_no_family_of_styles_is_on_both_sides(
     assert domains[0] and domains[1] and not domains[0] & domains[1]
     assert families[0] and families[1] and not families[0] & families[1]
     assert len(train.scenarios(scenarios)) + len(kept.scenarios(scenarios)) == len(scenarios)
+    defined = read_definitions(DATA / "descriptions")
+    both = [*train.definitions(defined), *kept.definitions(defined)]
+    assert len(both) == len(defined) > len(train.definitions(defined))
+    assert sorted(both, key=str) == sorted(defined, key=str)
 
 
 def test_variants_of_a_style_share_a_family_across_files(styles: tuple[Style, ...]) -> None:

@@ -13,6 +13,8 @@ from taskshield.training.weighing import (
     counts,
     crossed,
     curve,
+    definition_figures,
+    disturbed,
     false_blocks,
     fitted,
     held_back,
@@ -25,6 +27,7 @@ from taskshield.training.weighing import (
 )
 
 GRAVE = [tier.value for tier in Tier if tier.side_effects]
+SHARE = FALSE_BLOCKS[Tier.WRITE.value]
 
 
 def drawn(rows: Floats, weights: Floats, bias: float, seed: int = 0) -> Floats:
@@ -137,20 +140,20 @@ def test_thresholds_give_the_false_blocks_that_were_asked_for() -> None:
         own = said[calls["aligned"].astype(bool) & (calls["tier"] == kind)]
         assert np.mean(own <= found[kind]) == pytest.approx(FALSE_BLOCKS[kind], abs=5e-4)
     good = calls["aligned"].astype(bool) & np.isin(calls["tier"], GRAVE)
-    common = np.quantile(said[good], 0.02)
-    assert np.mean(said[good] <= common) == pytest.approx(0.02, abs=1e-3)
+    common = np.quantile(said[good], SHARE)
+    assert np.mean(said[good] <= common) == pytest.approx(SHARE, abs=1e-3)
     even = np.random.default_rng(1).normal(size=len(said)) + 3 * calls["aligned"].astype(float)
     limits = thresholds(even, calls)
     for kind in GRAVE:
         own = even[calls["aligned"].astype(bool) & (calls["tier"] == kind)]
-        assert np.mean(own <= limits[kind]) == pytest.approx(0.02, abs=0.006)
+        assert np.mean(own <= limits[kind]) == pytest.approx(SHARE, abs=0.006)
 
 
 def test_no_grave_tier_is_judged_more_leniently_than_all_together() -> None:
     said, calls = many()
     found = thresholds(said, calls)
     good = calls["aligned"].astype(bool) & np.isin(calls["tier"], GRAVE)
-    common = float(np.quantile(said[good], 0.02))
+    common = float(np.quantile(said[good], SHARE))
     assert all(found[kind] >= common for kind in GRAVE)
     assert found[Tier.ACCESS.value] == common
     assert found[Tier.WRITE.value] > common + 0.5
@@ -162,9 +165,9 @@ def test_a_tier_with_few_calls_leans_on_the_others() -> None:
     kept = ~few | (np.cumsum(few) <= 40)
     part = {name: column[kept] for name, column in calls.items()}
     good = part["aligned"].astype(bool) & np.isin(part["tier"], GRAVE)
-    common = float(np.quantile(said[kept][good], 0.02))
+    common = float(np.quantile(said[kept][good], SHARE))
     alone = float(
-        np.quantile(said[kept][part["aligned"].astype(bool) & (part["tier"] == "write")], 0.02)
+        np.quantile(said[kept][part["aligned"].astype(bool) & (part["tier"] == "write")], SHARE)
     )
     found = thresholds(said[kept], part)["write"]
     assert common < found < common + 0.1 * (alone - common)
@@ -243,6 +246,10 @@ def findings(logits: list[float], labels: list[str], outputs: list[int]) -> Find
             "aligned": np.array([True] * len(logits)),
             "features": np.ones((len(logits), len(feature_list())), np.float32),
         },
+        definitions={
+            "logit": np.array(logits),
+            "poisoned": np.array(labels) == "attack",
+        },
     )
 
 
@@ -318,6 +325,15 @@ def test_limits_are_those_of_all_folds_with_outputs_kept_apart() -> None:
     assert found.planted == pytest.approx(np.quantile([1.0, -1.0, 2.0], 0.965))
 
 
+def test_figures_on_definitions_tell_poisoned_ones_from_honest_ones() -> None:
+    assert definition_figures([FIRST, SECOND], 3.5) == {
+        "poisoned": 2,
+        "honest": 5,
+        "poisoned ones found": 0.5,
+        "false alarms": 0.2,
+    }
+
+
 def test_figures_on_directives_count_outputs() -> None:
     tags = stacked_tags([FIRST, SECOND])
     found = tag_figures(tags, tag_limits(tags).planted)
@@ -330,3 +346,19 @@ def test_figures_on_directives_count_outputs() -> None:
 
 def test_the_rates_are_for_every_kind_of_call() -> None:
     assert FALSE_BLOCKS.keys() == {*(tier.value for tier in Tier), "plan"}
+
+
+def test_conversations_are_disturbed_where_one_good_call_of_theirs_is_blocked() -> None:
+    calls: dict[str, Column] = {
+        "fold": np.array([0, 0, 0, 1, 1, 1, 1, 1]),
+        "talk": np.array([0, 0, 1, 0, 0, 2, 3, -1]),
+        "domain": np.array(["a", "a", "b", "c", "c", "c", "c", "c"]),
+        "setting": np.array(["clean"] * 3 + ["benign"] * 2 + ["attacked", "clean", "clean"]),
+        "tier": np.array(["write", "read", "write", "plan", "write", "write", "write", "write"]),
+        "aligned": np.array([True, True, True, True, True, True, False, True]),
+        "blind": np.arange(8) == 7,
+    }
+    said = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, -1.0, -1.0])
+    found = disturbed(said, calls, {"write": 0.0, "read": 0.0, "plan": 0.0})
+    assert found["conversations"] == 3 and found["with a block"] == pytest.approx(1 / 3)
+    assert 1 / 3 < found["at most"] <= 1.0

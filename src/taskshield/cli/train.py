@@ -45,10 +45,10 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--fold", type=int, action="append", metavar="N", help="repeatable; 0, 1 and 2 if left"
     )
-    parser.add_argument("--per-scenario", type=_count, default=10, metavar="N")
+    parser.add_argument("--per-scenario", type=_count, default=9, metavar="N")
     parser.add_argument("--epochs", type=float, default=2.5, metavar="N")
     parser.add_argument(
-        "--networks", type=_count, default=2, metavar="N", help="whose mean is taken; 2 if left"
+        "--networks", type=_count, default=3, metavar="N", help="whose mean is taken; 3 if left"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--workers", type=_count, default=1, metavar="N")

@@ -97,6 +97,8 @@ def assembled(findings: Sequence[Findings]) -> Assembled:
     }
     figures = _figures(said[seen], part(calls, seen), limits)
     figures["directives"] = weighing.tag_figures(tags, planted.planted)
+    figures["definitions"] = weighing.definition_figures(findings, planted.planted)
+    figures["disturbed"] = weighing.disturbed(said, calls, limits)
     figures["words aside"] = weighing.held_back(said, calls, limits)
     return Assembled(decision=decision, figures=figures)
 

@@ -69,9 +69,13 @@ def _groups(figures: Mapping[str, Any]) -> str:
 def _tags(figures: Mapping[str, Any]) -> str:
     one = figures["directives"]
     found, false = one["attacks found, of outputs"], one["false alarms, of other outputs"]
+    tools = figures["definitions"]
     return (
         f"Directives in tool output: {_percent(found)} % of {one['outputs with an attack']} outputs"
-        f" with an attack are noticed, {_percent(false)} % of the others are taken for one.\n"
+        f" with an attack are noticed, {_percent(false)} % of the others are taken for one.\n\n"
+        f"Definitions of tools: {_percent(tools['poisoned ones found'])} % of {tools['poisoned']}"
+        f" poisoned ones are noticed, {_percent(tools['false alarms'])} % of {tools['honest']}"
+        " honest ones are taken for one.\n"
     )
 
 
@@ -92,10 +96,14 @@ def _thresholds(figures: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
             f"| {kind} | {_percent(FALSE_BLOCKS[kind])} | {limit:.3f} |"
             f" {_percent(at['false blocks'])} | {_percent(at['attacks caught'])} |"
         )
-    tags, rates = decision["directive"], figures["rates"]
+    tags, rates, runs = decision["directive"], figures["rates"], figures["disturbed"]
     return "\n".join(
         [
             *lines,
+            "",
+            f"Of {runs['conversations']} conversations without an attack"
+            f" {_percent(runs['with a block'])} % see a good call blocked; in 95 of 100 draws of"
+            f" other domains at most {_percent(runs['at most'])} %.",
             "",
             f"A segment is planted from a chance of {tags['planted']:.2f} on"
             f" ({_percent(rates['false outputs'])} % of outputs without one may show one), of"

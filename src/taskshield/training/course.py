@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 
 from taskshield.core.errors import ConfigError
 from taskshield.judges.embedded.encoding import load_tokenizer
-from taskshield.training import alignment
+from taskshield.training import alignment, descriptions
 from taskshield.training.corpus import generate
 from taskshield.training.examples import Flags, Judged, heard, judged, noisy_flags
 from taskshield.training.folds import Findings, Spread, examined
@@ -27,13 +27,18 @@ from taskshield.training.labelled import LabelledConversation
 from taskshield.training.learning import Schedule, teach
 from taskshield.training.lessons import ASKS, Lesson, on_calls, on_outputs, on_pair
 from taskshield.training.network import Network, from_base, loaded, mean_of, saved
-from taskshield.training.scenario_files import read_scenarios, read_styles
+from taskshield.training.scenario_files import read_definitions, read_scenarios, read_styles
+from taskshield.training.scenarios import Definition
 from taskshield.training.splits import Split
 
 Log = Callable[[str], None]
 
 _SLICES = 16
 """The corpus is made in this many parts, whoever makes them, so that it is always the same."""
+_DEFINED = 5
+"""How often a definition of a tool is taught in an epoch: there are few."""
+_TOOLS_READ = 0.25
+"""Share of the conversations of which one tool is read as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +46,17 @@ class Course:
     """What a model is made from, and how."""
 
     data: Path
-    """Scenarios and styles."""
+    """Scenarios, styles and definitions of tools."""
     base: Path
     """The encoder to begin with: config.json, tokenizer.json and model.safetensors."""
     alignment: Path | None
     """The second source, where there is one."""
     out: Path
     folds: tuple[int, ...] = (0, 1, 2)
-    networks: int = 2
+    networks: int = 3
     """How many are taught, each with other conversations in another order; their mean is used. It
     is about as good as the best of them, and which one that is nobody knows before."""
-    per_scenario: int = 10
+    per_scenario: int = 9
     """Conversations for each of them."""
     validation_per_scenario: int = 8
     schedule: Schedule = Schedule()
@@ -73,9 +78,10 @@ def examine_folds(course: Course, log: Log) -> list[Findings]:
             network = _network(course, f"fold-{number}", split, log)
             side = Split(side="validation", folds=5, held_out=number)
             talks = list(_talks(course, side))
+            described = list(map(descriptions.heard, _definitions(course, side)))
             log(f"fold {number}: asking about {len(talks)} conversations")
             with _spreading(course) as spread, _complete(path) as made:
-                examined(network, talks, course.tokenizer(), spread).save(made)
+                examined(network, talks, described, course.tokenizer(), spread).save(made)
         found.append(Findings.load(path))
     return found
 
@@ -127,6 +133,7 @@ def _lessons(course: Course, split: Split) -> Iterator[Lesson]:
     else:
         for some in starmap(_slice, tasks):
             yield from some
+    yield from _on_definitions(course, split)
     if course.alignment is not None:
         yield from _second_source(course.alignment, course)
 
@@ -138,7 +145,19 @@ def _slice(course: Course, split: Split, number: int) -> list[Lesson]:
     for talk in _talks(course, split, number):
         lessons += on_outputs(heard(talk), tokenizer, rng)
         lessons += on_calls(judged(talk, noisy_flags(talk, rng), rng), tokenizer, rng)
+        if rng.random() < _TOOLS_READ:
+            lessons += on_outputs(descriptions.of_tools(talk, rng), tokenizer, rng)
     return lessons
+
+
+def _on_definitions(course: Course, split: Split) -> Iterator[Lesson]:
+    rng = Random(f"{course.seed}:definitions")
+    described = list(map(descriptions.heard, _definitions(course, split)))
+    yield from on_outputs(described * _DEFINED, course.tokenizer(), rng)
+
+
+def _definitions(course: Course, split: Split) -> tuple[Definition, ...]:
+    return split.definitions(read_definitions(course.data / "descriptions"))
 
 
 def _second_source(folder: Path, course: Course) -> Iterator[Lesson]:

@@ -59,26 +59,31 @@ class Findings:
     """Segments: `logit`, `label`, `output` (its number)."""
     calls: dict[str, Column]
     """Calls and plans: `features`, `aligned`, `kind`, `tier`, `delegating`, `domain`, `setting`,
-    `lang`, `blind` (nothing was noticed in the data, whatever it held)."""
+    `lang`, `blind` (nothing was noticed in the data, whatever it held), `talk` (the number of the
+    conversation; -1 for blind ones)."""
+    definitions: dict[str, Column]
+    """Definitions of tools: the highest `logit` of a segment, and whether it is `poisoned`."""
 
     def save(self, path: Path) -> None:
         """Write them down."""
         limits = astuple(self.limits)
         tags = {f"tags.{name}": column for name, column in self.tags.items()}
         calls = {f"calls.{name}": column for name, column in self.calls.items()}
-        np.savez_compressed(path, limits=np.array(limits), **tags, **calls)  # type: ignore[arg-type]
+        definitions = {f"definitions.{name}": column for name, column in self.definitions.items()}
+        columns = {**tags, **calls, **definitions}
+        np.savez_compressed(path, limits=np.array(limits), **columns)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: Path) -> "Findings":
         """Read them again."""
         with np.load(path, allow_pickle=False) as found:
             limits = Limits(**dict(zip(_LIMITS, map(float, found["limits"]), strict=True)))
-            parts: dict[str, dict[str, Column]] = {"tags": {}, "calls": {}}
+            parts: dict[str, dict[str, Column]] = {"tags": {}, "calls": {}, "definitions": {}}
             for name in found.files:
                 part, _, column = name.partition(".")
                 if column:
                     parts[part][column] = found[name]
-        return cls(limits=limits, tags=parts["tags"], calls=parts["calls"])
+        return cls(limits=limits, **parts)
 
 
 Spread = Callable[
@@ -91,10 +96,11 @@ Spread = Callable[
 def examined(
     network: Network,
     conversations: Sequence[LabelledConversation],
+    definitions: Sequence[Heard],
     tokenizer: Tokenizer,
     spread: Spread,
 ) -> Findings:
-    """Ask a network about conversations from beginning to end."""
+    """Ask a network about conversations from beginning to end, and about definitions of tools."""
     outputs = [(number, one) for number, talk in enumerate(conversations) for one in heard(talk)]
     logits = _logits(network, [one for _, one in outputs], tokenizer)
     tags = _tag_columns([one for _, one in outputs], logits)
@@ -114,7 +120,19 @@ def examined(
     calls = [*seen, *_spread_out(spread, partial(_judged, plans=False), noticed)]
     columns = _call_columns(calls, _opinions(network, calls, tokenizer))
     columns["blind"] = np.arange(len(calls)) >= len(seen)
-    return Findings(limits=limits, tags=tags, calls=columns)
+    numbers = {talk.id: number for number, talk in enumerate(conversations)}
+    columns["talk"] = np.array(
+        [numbers[call.conversation] for call in seen] + [-1] * (len(calls) - len(seen))
+    )
+    return Findings(
+        limits=limits,
+        tags=tags,
+        calls=columns,
+        definitions={
+            "logit": np.array([max(x) for x in _logits(network, definitions, tokenizer)]),
+            "poisoned": np.array(["attack" in one.labels for one in definitions]),
+        },
+    )
 
 
 def _spread_out(

@@ -1,4 +1,4 @@
-"""Scenarios and styles read from folders of JSON lines, and checked."""
+"""Scenarios, styles and definitions of tools read from folders of JSON lines, and checked."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +13,7 @@ from taskshield.training.scenarios import (
     PLACE,
     Attack,
     Call,
+    Definition,
     Drift,
     Goal,
     Scenario,
@@ -45,6 +46,16 @@ def read_styles(folder: Path) -> tuple[Style, ...]:
     return _read(folder, _style, lambda style: style.id)
 
 
+def read_definitions(folder: Path) -> tuple[Definition, ...]:
+    """All definitions of tools of a folder of JSON lines.
+
+    Raises:
+        ConfigError: The folder holds no such file.
+        WireFormatError: A line is not a definition; the message names file and line.
+    """
+    return _read(folder, _definition, lambda definition: "\n".join(definition.texts))
+
+
 def _read(
     folder: Path, parse: Callable[["_Fields"], _Value], id_of: Callable[[_Value], str]
 ) -> tuple[_Value, ...]:
@@ -53,7 +64,7 @@ def _read(
         try:
             value = parse(_Fields(json.loads(line)))
             if id_of(value) in found:
-                raise ValueError("this id was already used")
+                raise ValueError("there was one like this before")
         except (ValueError, RecursionError) as error:
             raise WireFormatError(f"{where}: {error}") from error
         found[id_of(value)] = value
@@ -206,3 +217,12 @@ def _style(fields: _Fields) -> Style:
     if "{goal}" not in style.template:
         raise ValueError("the template has no {goal}")
     return style
+
+
+def _definition(fields: _Fields) -> Definition:
+    definition = Definition(texts=fields.texts("texts"), planted=fields.texts("planted"))
+    if not definition.texts:
+        raise ValueError("a definition needs a text")
+    if not all(any(words in text for text in definition.texts) for words in definition.planted):
+        raise ValueError("what is planted is in none of the texts")
+    return definition

@@ -111,3 +111,13 @@ class Style:
     """What kind of wrapper it is, in a few words."""
     template: str
     """With `{goal}`, and perhaps `{user}`, `{tool}`, `{topic}`: to be replaced, not formatted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """What a tool says about itself."""
+
+    texts: tuple[str, ...]
+    """Its description, and those of its parameters."""
+    planted: tuple[str, ...]
+    """Pieces of them that try to direct the agent against the user; none in an honest one."""

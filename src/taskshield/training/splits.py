@@ -2,7 +2,8 @@
 
 Both are dealt into folds by a stable hash, so that a scenario added later moves no other. Domains
 that begin with the same word ("CI", "CI/CD") share a fold, and so do all styles of one kind
-whatever file they stand in and whatever words their label uses.
+whatever file they stand in and whatever words their label uses. Definitions of tools share a fold
+where they begin with the same words.
 """
 
 import re
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
 
-from taskshield.training.scenarios import Scenario, Style
+from taskshield.training.scenarios import Definition, Scenario, Style
 
 Side = Literal["train", "validation", "all"]
 """Which part of the data is asked for.
@@ -74,6 +75,14 @@ class Split:
     def styles(self, styles: Iterable[Style]) -> tuple[Style, ...]:
         """Those of this side."""
         return tuple(one for one in styles if self._keeps(fold_of_style(one, self.folds)))
+
+    def definitions(self, definitions: Iterable[Definition]) -> tuple[Definition, ...]:
+        """Those of this side."""
+        return tuple(
+            one
+            for one in definitions
+            if self._keeps(_fold("definition", " ".join(one.texts[0].split()[:4]), self.folds))
+        )
 
     def _keeps(self, fold: int) -> bool:
         return self.side == "all" or (fold == self.held_out) == (self.side == "validation")

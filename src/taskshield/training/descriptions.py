@@ -1,0 +1,65 @@
+"""Descriptions of tools, some of them poisoned, as outputs that the model learns from.
+
+The gateway shows them to the judge as the output of no tool in particular.
+"""
+
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from taskshield.core.tools import ToolSpec
+from taskshield.judges.embedded.segments import segments
+from taskshield.training.examples import Heard, Label
+from taskshield.training.labelled import LabelledConversation
+from taskshield.training.scenarios import Definition
+
+_POISONED = 0.5
+"""Share of the tools of an attacked conversation that ask for what its attacker wants."""
+
+
+def heard(definition: Definition) -> Heard:
+    """A written definition: what it tells the agent is its business, but for what is planted."""
+    return _output(definition.texts, definition.planted)
+
+
+def of_tools(conversation: LabelledConversation, rng: Random) -> Iterator[Heard]:
+    """One of a conversation's tools, perhaps with its attacker's words in the description."""
+    spec = rng.choice(conversation.tools)
+    texts = [text for text in (spec.description, *_meanings(spec)) if text]
+    if not texts:
+        return
+    words = [
+        conversation.messages[number].text[span.start : span.end]
+        for number, spans in conversation.spans.items()
+        for span in spans
+        if span.kind == "attack"
+    ]
+    planted = [rng.choice(words)] if words and rng.random() < _POISONED else []
+    place = rng.randrange(len(texts))
+    texts[place] = rng.choice((" ", "\n", "\n\n")).join([texts[place], *planted])
+    yield _output(texts, planted)
+
+
+def _meanings(spec: ToolSpec) -> Iterator[str]:
+    properties = spec.parameters.get("properties")
+    for schema in properties.values() if isinstance(properties, dict) else ():
+        if isinstance(schema, dict):
+            yield str(schema.get("description", ""))
+
+
+def _output(texts: Sequence[str], planted: Sequence[str]) -> Heard:
+    whole = "\n".join(texts)
+    starts = [(whole.index(words), len(words)) for words in planted]
+    found = segments(whole)
+    labels: list[Label] = []
+    for segment in found:
+        shared = sum(
+            max(0, min(segment.end, start + size) - max(segment.start, start))
+            for start, size in starts
+        )
+        labels.append("attack" if shared * 2 >= segment.end - segment.start else "benign")
+    return Heard(
+        message=0,
+        head="",
+        pieces=tuple(segment.text for segment in found),
+        labels=tuple(labels),
+    )
