@@ -47,16 +47,16 @@ from taskshield.settings import Settings
 from taskshield.wiring import build_judge
 
 SURFACES: tuple[Surface, ...] = (
-    health.SURFACE,
-    native.SURFACE,
+    proxy.SURFACE,
     azure.SURFACE,
     agent_hooks.SURFACE,
     claude_code.SURFACE,
-    proxy.SURFACE,
+    health.SURFACE,
+    native.SURFACE,
     live.SURFACE,
     page.SURFACE,
 )
-"""All surfaces. Another one is one more line here."""
+"""All surfaces, those first that people wait for. Another one is one more line here."""
 
 _PRUNING_S = 3600.0
 """How often what is too old is forgotten."""

@@ -5,7 +5,7 @@ calls, or dropped because the model tries again. No I/O.
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from typing import Protocol
 
 from taskshield.adapters.proxying.exchange import Body, Reply
@@ -28,8 +28,8 @@ class Answer(Protocol):
     def complete(self) -> Reply | None:
         """The answer, read, once it is whole. Now it can be judged."""
 
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """What may go to the client at once.
+    def feed(self, chunk: bytes) -> Iterable[bytes]:
+        """What may go to the client at once; to be gone through to its end.
 
         Raises:
             WireFormatError: The upstream sent what is no answer.
@@ -139,10 +139,10 @@ class Streamed:
         """The answer, read, once it is whole."""
         return self._gate.complete
 
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """Text goes on, calls and the end are held."""
-        events = self._splitter.feed(chunk)
-        return [data for event in events for data in self._gate.feed(event)]
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Text goes on, before more of the chunk is read; calls and the end are held."""
+        for event in self._splitter.feed(chunk):
+            yield from self._gate.feed(event)
 
     def close(self) -> list[bytes]:
         """What is left."""
@@ -170,6 +170,7 @@ class Streamed:
     def as_seen(self, sent: bytes) -> Reply | None:
         """What the client makes of the stream."""
         again = Streamed(self._wire)
-        again.feed(sent)
+        for _ in again.feed(sent):
+            pass
         again.close()
         return again.complete
