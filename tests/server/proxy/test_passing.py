@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import zlib
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -78,15 +80,69 @@ def test_a_stream_may_be_cut_anywhere() -> None:
 
 
 @WIRES
-def test_compressed_answers_are_read(path: str) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)]
+)
+def test_compressed_answers_are_read(
+    path: str, encoding: str, pack: Callable[[bytes], bytes]
+) -> None:
     def compressed(exchange: Exchange) -> None:
         assert exchange.asked.headers["accept-encoding"] == "identity"
-        exchange.send(gzip.compress(whole(exchange.asked, SAID)), content_encoding="gzip")
+        exchange.send(pack(whole(exchange.asked, SAID)), content_encoding=encoding)
 
     with Provider(compressed) as provider, proxied(provider) as proxy:
         answer = post(proxy, path, json.dumps(request(path, streams=False)).encode())
         assert "content-encoding" not in answer.headers
         assert answer.content == whole(provider.asked[0], SAID)
+
+
+def test_answers_in_an_encoding_that_nobody_asked_for_are_none() -> None:
+    def compressed(exchange: Exchange) -> None:
+        exchange.send(b"\x0b\x02\x80{}\x03", content_encoding="br")
+
+    with Provider(compressed) as provider, proxied(provider) as proxy:
+        content = json.dumps(request("/v1/messages", streams=False)).encode()
+        assert error_of(post(proxy, "/v1/messages", content)) == (502, "upstream_invalid")
+
+
+def test_long_bodies_and_headers_pass() -> None:
+    cookie = "x" * 30_000
+
+    def long_header(exchange: Exchange) -> None:
+        exchange.send(b"{}", x_long=cookie)
+
+    content = json.dumps({"input": "long " * 200_000}).encode()
+    with Provider(long_header) as provider, proxied(provider) as proxy:
+        answer = post(proxy, "/v1/embeddings", content)
+        assert answer.headers["x-long"] == cookie
+        assert provider.asked[0].content == content
+        assert provider.asked[0].headers["content-length"] == str(len(content))
+
+
+def test_a_header_that_is_no_text_goes_nowhere() -> None:
+    with Provider() as provider, proxied(provider) as proxy:
+        answer = httpx.get(f"{proxy.url}/v1/models", headers=[(b"x-odd", b"\xff")])
+        assert error_of(answer) == (400, "invalid_request")
+        assert provider.asked == []
+
+
+def test_a_proxy_that_the_environment_names_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def models(exchange: Exchange) -> None:
+        exchange.send(b"{}")
+
+    with Provider(models) as between:
+        monkeypatch.setenv("HTTP_PROXY", between.url)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        with (
+            Provider(models) as near,
+            proxied(near, upstream={"anthropic": "http://models.example"}) as proxy,
+            httpx.Client(trust_env=False) as client,
+        ):
+            named = {"anthropic-version": "2023-06-01"}
+            assert client.get(f"{proxy.url}/v1/models", headers=named).status_code == 200
+            assert client.get(f"{proxy.url}/v1/models").status_code == 200
+            assert len(near.asked) == len(between.asked) == 1
+            assert between.asked[0].headers["host"] == "models.example"
 
 
 def test_a_compressed_request_is_refused() -> None:

@@ -25,6 +25,8 @@ _IDLE_S = 15.0
 """How long a connection is kept for the next request."""
 _AT_ONCE = 512 * 1024
 """Bytes of a body that are sent in one go; longer ones must not keep others waiting."""
+_LONGEST_LINE = 64 * 1024
+"""Bytes of a line in the head of an answer."""
 _UNASKED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 """Headers that aiohttp would add of its own."""
 _ZLIB = {"gzip": 31, "x-gzip": 31, "deflate": 47}
@@ -79,6 +81,8 @@ class Upstream:
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=_UNASKED,
             auto_decompress=False,
+            max_line_size=_LONGEST_LINE,
+            max_field_size=_LONGEST_LINE,
         )
         return self
 
