@@ -33,7 +33,7 @@ from cold_start import memory
 from rich.console import Console
 from server_budgets import budgets, compared
 from server_processes import Running
-from server_recorded import recorded_row
+from server_recorded import WARM, recorded_row
 from server_rows import (
     AZURE_CASES,
     CHAT_CASES,
@@ -195,6 +195,8 @@ def main(words: Sequence[str] | None = None) -> None:
         runs = [] if given.runs is None else [run for run in read(given.runs) if not run.error]
     except WireFormatError as error:
         parser.error(str(error))
+    if given.runs is not None and len(runs) <= WARM:
+        parser.error(f"--runs: more than {WARM} runs are needed")
     figures = measure(sizes, given.other, runs)
     show(figures, Console(width=WIDTH))
     inputs = [] if given.runs is None else [given.runs.name]

@@ -21,7 +21,7 @@ from taskshield.adapters.native import render
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation, Message, text_message
 
-_WARM = 3
+WARM = 3
 """Conversations that go before those that are measured."""
 
 
@@ -33,12 +33,12 @@ def recorded_row(running: Running, runs: Sequence[RecordedRun], conversations: i
         runs: Recorded runs.
         conversations: How many of them, spread over all.
     """
-    apart = max(1, len(runs) // (conversations + _WARM))
-    chosen = list(islice(runs[::apart], conversations + _WARM))
+    apart = max(1, len(runs) // (conversations + WARM))
+    chosen = list(islice(runs[::apart], conversations + WARM))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         taken = [runner.run(_acted_out(running, run)) for run in chosen]
-    times = [ms for some in taken[_WARM:] for ms in some]
-    return {"conversations": len(chosen) - _WARM, "calls": len(times), "ms": percentiles(times)}
+    times = [ms for some in taken[WARM:] for ms in some]
+    return {"conversations": len(chosen) - WARM, "calls": len(times), "ms": percentiles(times)}
 
 
 async def _acted_out(running: Running, run: RecordedRun) -> list[float]:

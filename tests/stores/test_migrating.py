@@ -49,6 +49,16 @@ async def execute(url: str, statement: str) -> None:
     await apart(url, lambda connection: connection.execute(text(statement)))
 
 
+def test_files_are_made_at_once_without_mixing_them_up(tmp_path: Path) -> None:
+    async def body() -> None:
+        urls = [f"sqlite:///{tmp_path / str(number)}.db" for number in range(6)]
+        for store in await asyncio.gather(*map(open_store, urls)):
+            await store.ping()
+            await store.aclose()
+
+    asyncio.run(body())
+
+
 def test_the_steps_lead_to_the_tables_as_they_are(lasting_url: str) -> None:
     async def body() -> None:
         async with opened(lasting_url):

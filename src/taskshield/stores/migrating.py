@@ -1,5 +1,7 @@
 """Brings a database's tables up to date. Safe when several servers start at once."""
 
+from threading import Lock
+
 from sqlalchemy import Connection, func, inspect, select, text
 
 from taskshield.core.errors import StoreError
@@ -8,6 +10,8 @@ from taskshield.stores.tables import VERSION, VERSION_TABLE
 
 _LOCK = int.from_bytes(b"taskshie", "big")
 """Number of the lock that servers on one Postgres database take turns with."""
+_THREADS = Lock()
+"""Alembic knows one migration at a time, and files are brought up to date by threads."""
 
 
 async def migrate(database: Database) -> None:
@@ -22,6 +26,13 @@ async def migrate(database: Database) -> None:
 def _migrate(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+        _bring_up(connection)
+    else:
+        with _THREADS:
+            _bring_up(connection)
+
+
+def _bring_up(connection: Connection) -> None:
     if not _up_to_date(connection):
         _upgrade(connection)
 
