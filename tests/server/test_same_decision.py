@@ -195,7 +195,8 @@ def proxy(conversation: Conversation, store: Store) -> list[bool]:
                 continue
             answer = asked()["choices"][0]["message"]
             said.append(answer)
-            told += [each.id in json.dumps(answer) for each in message.tool_calls]
+            passed = {call["id"] for call in answer.get("tool_calls", ())}
+            told += [each.id in passed for each in message.tool_calls]
         if conversation.messages[-1].level is not Level.ASSISTANT:
             asked()  # the last output is judged, too, though the model has no more to say
     return told
