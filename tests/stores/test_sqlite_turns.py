@@ -50,6 +50,14 @@ class Slow:
         self._end.set()
 
 
+async def begun(file: SqliteDatabase) -> tuple[Slow, "asyncio.Task[None]"]:
+    """A slow write that has begun."""
+    slow = Slow()
+    writing = asyncio.create_task(file.write(slow))
+    await slow.begun()
+    return slow, writing
+
+
 def note(number: int) -> Callable[[Connection], object]:
     return lambda connection: connection.execute(text(f"INSERT INTO seen VALUES ({number})"))
 
@@ -66,9 +74,7 @@ def path(tmp_path: Path) -> Path:
 def test_those_who_ask_first_write_first(path: Path) -> None:
     async def body() -> None:
         async with database(path) as file:
-            slow = Slow()
-            first = asyncio.create_task(file.write(slow))
-            await slow.begun()
+            slow, first = await begun(file)
             others = [asyncio.create_task(file.write(note(number))) for number in range(1, 30)]
             await asyncio.sleep(0)
             slow.end()
@@ -82,9 +88,7 @@ def test_reading_does_not_wait_for_a_write_and_sees_nothing_of_it(path: Path) ->
     async def body() -> None:
         async with database(path) as file:
             await file.write(note(7))
-            slow = Slow()
-            writing = asyncio.create_task(file.write(slow))
-            await slow.begun()
+            slow, writing = await begun(file)
             async with asyncio.timeout(SOON_S):
                 found = await asyncio.gather(*(file.read(seen) for _ in range(20)))
             assert found == [[7]] * 20
@@ -98,9 +102,7 @@ def test_reading_does_not_wait_for_a_write_and_sees_nothing_of_it(path: Path) ->
 def test_a_write_that_was_begun_ends_before_its_cancelled_caller_gets_away(path: Path) -> None:
     async def body() -> None:
         async with database(path) as file:
-            slow = Slow()
-            writing = asyncio.create_task(file.write(slow))
-            await slow.begun()
+            slow, writing = await begun(file)
             writing.cancel()
             assert not (await asyncio.wait([writing], timeout=0.05))[0]
             slow.end()
@@ -114,9 +116,7 @@ def test_a_write_that_was_begun_ends_before_its_cancelled_caller_gets_away(path:
 def test_a_caller_that_is_cancelled_twice_waits_no_longer(path: Path) -> None:
     async def body() -> None:
         async with database(path) as file:
-            slow = Slow()
-            writing = asyncio.create_task(file.write(slow))
-            await slow.begun()
+            slow, writing = await begun(file)
             for _ in range(2):
                 writing.cancel()
                 await asyncio.sleep(0.01)
@@ -154,9 +154,7 @@ def test_a_write_that_waits_for_its_turn_is_not_begun_once_its_caller_is_cancell
 ) -> None:
     async def body() -> None:
         async with database(path) as file:
-            slow = Slow()
-            first = asyncio.create_task(file.write(slow))
-            await slow.begun()
+            slow, first = await begun(file)
             waiting = asyncio.create_task(file.write(note(1)))
             await asyncio.sleep(0)
             waiting.cancel()
@@ -175,9 +173,7 @@ def test_closing_waits_for_what_was_begun_and_leaves_no_thread_and_no_file_open(
     async def body() -> None:
         async with database(path) as file:
             await asyncio.gather(*(file.read(seen) for _ in range(20)))
-            slow = Slow()
-            writing = asyncio.create_task(file.write(slow))
-            await slow.begun()
+            slow, writing = await begun(file)
             closing = asyncio.create_task(file.aclose())
             assert not (await asyncio.wait([closing], timeout=0.05))[0]
             slow.end()
@@ -226,9 +222,7 @@ def test_a_store_outlives_its_event_loop(path: Path) -> None:
 def test_a_file_that_is_replaced_while_a_write_waits_for_its_turn(path: Path) -> None:
     async def body() -> None:
         async with database(path) as file:
-            slow = Slow()
-            first = asyncio.create_task(file.write(slow))
-            await slow.begun()
+            slow, first = await begun(file)
             second = asyncio.create_task(SqlStore(file).commit(session(), []))
             await asyncio.sleep(0)
             os.remove(path)

@@ -117,8 +117,14 @@ def root_of(payload: object) -> Field:
 
 def checked(root: Field) -> Field:
     """The same field, once it is known to hold nothing but JSON of a sane depth."""
-    if not _is_sane(root.value):
-        _complain(root)
+    pending = [(root, 0)]
+    while pending:
+        field, depth = pending.pop()
+        if depth > MAX_DEPTH:
+            raise root.refused(f"nested more than {MAX_DEPTH} levels deep")
+        for key, value in _children(field):
+            if not _is_scalar(value):
+                pending.append((Field(value=value, key=key, parent=field), depth + 1))
     return root
 
 
@@ -160,39 +166,6 @@ def part(field: Field, words: Mapping[str, str]) -> Part:
 def filled(parts: Iterable[Part]) -> tuple[Part, ...]:
     """The parts without empty texts."""
     return tuple(part for part in parts if part != Text(text=""))
-
-
-def _is_sane(root: object) -> bool:
-    """Whether this is JSON of a sane depth. Every request is gone through, so only that is told."""
-    pending = [(root, 0)]
-    while pending:
-        value, depth = pending.pop()
-        if type(value) is dict:
-            if not all(type(key) is str for key in value):
-                return False
-            inner: Iterable[object] = value.values()
-        elif type(value) is list:
-            inner = value
-        else:
-            return _is_scalar(value)
-        if depth > MAX_DEPTH:
-            return False
-        for each in inner:
-            if not _is_scalar(each):
-                pending.append((each, depth + 1))
-    return True
-
-
-def _complain(root: Field) -> None:
-    """Raise where the first thing stands that is no JSON, or nested too deep."""
-    pending = [(root, 0)]
-    while pending:
-        field, depth = pending.pop()
-        if depth > MAX_DEPTH:
-            raise root.refused(f"nested more than {MAX_DEPTH} levels deep")
-        for key, value in _children(field):
-            if not _is_scalar(value):
-                pending.append((Field(value=value, key=key, parent=field), depth + 1))
 
 
 def _children(field: Field) -> Iterable[tuple[str | int, object]]:

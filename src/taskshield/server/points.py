@@ -6,14 +6,14 @@ all that was said up to there, so that the next request finds the session where 
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from taskshield.core.decisions import Action, Decision
 from taskshield.core.messages import Conversation, Message, Opaque, digest
 from taskshield.core.store import AuditRecord
-from taskshield.core.tools import ToolSpec
+from taskshield.core.tools import ToolAnnotations, ToolSpec
 from taskshield.engine.state import SessionState, with_approval
 
 T = TypeVar("T")
@@ -170,14 +170,12 @@ def _size(decision: Decision) -> int:
 
 
 def _tool(spec: ToolSpec) -> str:
-    # As `asdict` has it, which would copy every schema, however deep.
-    fields = {
-        "annotations": asdict(spec.annotations),
-        "description": spec.description,
-        "name": spec.name,
-        "parameters": spec.parameters,
-    }
-    return json.dumps(fields, sort_keys=True)
+    # Not `asdict`, which would copy every schema, however deep.
+    return json.dumps(spec, sort_keys=True, default=_members)
+
+
+def _members(value: ToolSpec | ToolAnnotations) -> dict[str, object]:
+    return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
 def _said(message: Message) -> str:

@@ -21,14 +21,13 @@ from taskshield.core.errors import ConfigError
 from taskshield.judges.embedded.encoding import load_tokenizer
 from taskshield.training import alignment, descriptions
 from taskshield.training.corpus import generate
-from taskshield.training.examples import Flags, Judged, heard, judged, noisy_flags
+from taskshield.training.examples import Flags, Heard, Judged, heard, judged, noisy_flags
 from taskshield.training.folds import Findings, Spread, examined
 from taskshield.training.labelled import LabelledConversation
 from taskshield.training.learning import Schedule, teach
 from taskshield.training.lessons import ASKS, Lesson, on_calls, on_outputs, on_pair
 from taskshield.training.network import Network, from_base, loaded, mean_of, saved
 from taskshield.training.scenario_files import read_definitions, read_scenarios, read_styles
-from taskshield.training.scenarios import Definition
 from taskshield.training.splits import Split
 
 Log = Callable[[str], None]
@@ -78,10 +77,11 @@ def examine_folds(course: Course, log: Log) -> list[Findings]:
             network = _network(course, f"fold-{number}", split, log)
             side = Split(side="validation", folds=5, held_out=number)
             talks = list(_talks(course, side))
-            described = list(map(descriptions.heard, _definitions(course, side)))
             log(f"fold {number}: asking about {len(talks)} conversations")
             with _spreading(course) as spread, _complete(path) as made:
-                examined(network, talks, described, course.tokenizer(), spread).save(made)
+                examined(
+                    network, talks, _definitions(course, side), course.tokenizer(), spread
+                ).save(made)
         found.append(Findings.load(path))
     return found
 
@@ -152,12 +152,12 @@ def _slice(course: Course, split: Split, number: int) -> list[Lesson]:
 
 def _on_definitions(course: Course, split: Split) -> Iterator[Lesson]:
     rng = Random(f"{course.seed}:definitions")
-    described = list(map(descriptions.heard, _definitions(course, split)))
-    yield from on_outputs(described * _DEFINED, course.tokenizer(), rng)
+    yield from on_outputs(_definitions(course, split) * _DEFINED, course.tokenizer(), rng)
 
 
-def _definitions(course: Course, split: Split) -> tuple[Definition, ...]:
-    return split.definitions(read_definitions(course.data / "descriptions"))
+def _definitions(course: Course, split: Split) -> list[Heard]:
+    found = read_definitions(course.data / "descriptions")
+    return [descriptions.heard(one) for one in split.definitions(found)]
 
 
 def _second_source(folder: Path, course: Course) -> Iterator[Lesson]:

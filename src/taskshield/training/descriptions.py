@@ -8,8 +8,8 @@ from random import Random
 
 from taskshield.core.tools import ToolSpec
 from taskshield.judges.embedded.segments import segments
-from taskshield.training.examples import Heard, Label
-from taskshield.training.labelled import LabelledConversation
+from taskshield.training.examples import Heard, label_of
+from taskshield.training.labelled import LabelledConversation, SpanLabel
 from taskshield.training.scenarios import Definition
 
 _POISONED = 0.5
@@ -49,17 +49,11 @@ def _meanings(spec: ToolSpec) -> Iterator[str]:
 def _output(texts: Sequence[str], planted: Sequence[str]) -> Heard:
     whole = "\n".join(texts)
     starts = [(whole.index(words), len(words)) for words in planted]
+    spans = [SpanLabel(start=at, end=at + size, kind="attack") for at, size in starts]
     found = segments(whole)
-    labels: list[Label] = []
-    for segment in found:
-        shared = sum(
-            max(0, min(segment.end, start + size) - max(segment.start, start))
-            for start, size in starts
-        )
-        labels.append("attack" if shared * 2 >= segment.end - segment.start else "benign")
     return Heard(
         message=0,
         head="",
         pieces=tuple(segment.text for segment in found),
-        labels=tuple(labels),
+        labels=tuple(label_of(segment, spans, otherwise="benign") for segment in found),
     )

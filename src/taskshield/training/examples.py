@@ -1,6 +1,6 @@
 """From labelled conversations to what the model learns from: outputs, pairs and calls."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
@@ -16,7 +16,7 @@ from taskshield.judges.embedded.segments import Segment, segments
 from taskshield.judges.embedded.story import Story, spoken
 from taskshield.judges.embedded.tasks import read_tasks
 from taskshield.judges.embedded.values import argument_values
-from taskshield.training.labelled import CallLabel, LabelledConversation
+from taskshield.training.labelled import CallLabel, LabelledConversation, SpanLabel
 
 Label = Literal["attack", "benign", "obey", "plain"]
 """Whose words a segment holds: an attacker's, someone else's imperative, one that the user's
@@ -77,12 +77,13 @@ def heard(conversation: LabelledConversation) -> Iterator[Heard]:
         if message.level is not Level.TOOL:
             continue
         found = segments(message.text)
+        spans = conversation.spans.get(number, ())
         call = calls.get(message.answers or "")
         yield Heard(
             message=number,
             head="" if call is None else spoken(call.name),
             pieces=tuple(segment.text for segment in found),
-            labels=tuple(_label(segment, conversation, number) for segment in found),
+            labels=tuple(label_of(segment, spans, otherwise="plain") for segment in found),
         )
 
 
@@ -246,9 +247,10 @@ def _planned(
     )
 
 
-def _label(segment: Segment, conversation: LabelledConversation, number: int) -> Label:
-    best: Label = "plain"
-    for span in conversation.spans.get(number, ()):
+def label_of(segment: Segment, spans: Iterable[SpanLabel], *, otherwise: Label) -> Label:
+    """Whose words a segment holds, at least by half."""
+    best = otherwise
+    for span in spans:
         shared = min(segment.end, span.end) - max(segment.start, span.start)
         if shared * 2 >= segment.end - segment.start and best != "attack":
             best = span.kind

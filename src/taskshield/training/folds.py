@@ -48,6 +48,8 @@ class Limits:
 
 
 _LIMITS = tuple(field.name for field in fields(Limits))
+_TABLES = ("tags", "calls", "definitions")
+"""Findings that are columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,19 +68,20 @@ class Findings:
 
     def save(self, path: Path) -> None:
         """Write them down."""
-        limits = astuple(self.limits)
-        tags = {f"tags.{name}": column for name, column in self.tags.items()}
-        calls = {f"calls.{name}": column for name, column in self.calls.items()}
-        definitions = {f"definitions.{name}": column for name, column in self.definitions.items()}
-        columns = {**tags, **calls, **definitions}
-        np.savez_compressed(path, limits=np.array(limits), **columns)  # type: ignore[arg-type]
+        limits = np.array(astuple(self.limits))
+        columns = {
+            f"{part}.{name}": column
+            for part in _TABLES
+            for name, column in getattr(self, part).items()
+        }
+        np.savez_compressed(path, limits=limits, **columns)
 
     @classmethod
     def load(cls, path: Path) -> "Findings":
         """Read them again."""
         with np.load(path, allow_pickle=False) as found:
             limits = Limits(**dict(zip(_LIMITS, map(float, found["limits"]), strict=True)))
-            parts: dict[str, dict[str, Column]] = {"tags": {}, "calls": {}, "definitions": {}}
+            parts: dict[str, dict[str, Column]] = {part: {} for part in _TABLES}
             for name in found.files:
                 part, _, column = name.partition(".")
                 if column:

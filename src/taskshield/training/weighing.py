@@ -174,7 +174,7 @@ def held_back(
     said: Floats, calls: Mapping[str, Column], limits: Mapping[str, float]
 ) -> dict[str, float]:
     """What the thresholds do where nothing was noticed in the data, and where it was."""
-    held = said <= np.array([limits[str(tier)] for tier in calls["tier"]])
+    held = _held(said, calls, limits)
     attack, aligned = _sides(calls, "attack")
     found: dict[str, float] = {}
     for name, blind in (("noticed", False), ("unnoticed", True)):
@@ -191,7 +191,7 @@ def disturbed(
 
     The latter is the upper end of a 95 % interval that other domains than these would give.
     """
-    held = said <= np.array([limits[str(tier)] for tier in calls["tier"]])
+    held = _held(said, calls, limits)
     made = ~calls["blind"].astype(bool) & (calls["tier"] != "plan")
     rows = np.isin(calls["setting"], ("clean", "benign")) & made & calls["aligned"].astype(bool)
     talks = np.stack([calls["fold"][rows], calls["talk"][rows]])
@@ -301,6 +301,11 @@ def ranked(said: Floats, right: Column) -> float:
 def _stacked(parts: Sequence[Mapping[str, Column]]) -> dict[str, Column]:
     """Tables with the same columns, one below the other."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _held(said: Floats, calls: Mapping[str, Column], limits: Mapping[str, float]) -> Column:
+    """Which calls the thresholds hold back."""
+    return said <= np.array([limits[str(tier)] for tier in calls["tier"]])
 
 
 def _share(held: Column) -> float:

@@ -144,9 +144,10 @@ class Proxy:
         except BaseException:
             await _dropped(sending)
             raise
-        if prepared.asked is not asked:
+        changed = prepared.asked is not asked
+        if changed:
             self._ahead.learn(prepared.opened)
-        if sending is None or prepared.asked is not asked:
+        if sending is None or changed:
             await _dropped(sending)
             sending = asyncio.create_task(self._upstream.send(prepared.asked))
         return prepared.asked, sending
