@@ -208,12 +208,13 @@ def test_the_sdks_take_errors_for_what_they_are() -> None:
     [
         (ChatAgent, openai.APIError, "broke off"),
         (MessagesAgent, anthropic.APIError, "broke off"),
-        (ResponsesAgent, RuntimeError, "Didn't receive"),
+        (ResponsesAgent, RuntimeError, "Didn't receive|Expected to have received"),
     ],
 )
 def test_the_sdks_raise_when_a_stream_breaks_off(
     kind: type[Agent], error: type[Exception], said: str
 ) -> None:
+    """How much of the answer comes before the error is a matter of time, that it comes is not."""
     with Provider(broken_off) as provider, proxied(provider) as proxy:
         agent = kind(proxy.url, streams=True)
         agent.user(TASK)
