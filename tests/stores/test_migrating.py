@@ -119,6 +119,17 @@ def test_a_store_of_a_newer_release_is_left_alone(lasting_url: str) -> None:
     asyncio.run(body())
 
 
+def test_tables_that_lack_a_column_are_noticed_when_the_store_is_opened(lasting_url: str) -> None:
+    async def body() -> None:
+        async with opened(lasting_url) as store:
+            await store.commit(SESSION, [])
+        await execute(lasting_url, "ALTER TABLE taskshield_sessions DROP COLUMN agent")
+        with pytest.raises(StoreError, match="tables are not those of this release"):
+            await open_store(lasting_url)
+
+    asyncio.run(body())
+
+
 def test_records_cannot_be_changed_by_anybody(lasting_url: str) -> None:
     async def body() -> None:
         async with opened(lasting_url) as store:

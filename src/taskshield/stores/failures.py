@@ -13,6 +13,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from taskshield.core.errors import StoreError
 
+_OTHER_TABLES = "its tables are not those of this release"
 _SQLITE = {
     "SQLITE_BUSY": "another process holds it locked",
     "SQLITE_FULL": "the disk is full",
@@ -22,6 +23,7 @@ _SQLITE = {
     "SQLITE_NOTADB": "the file is not a database",
     "SQLITE_CORRUPT": "the file is damaged",
     "SQLITE_CONSTRAINT": "it refused a row that it holds already",
+    "SQLITE_ERROR": _OTHER_TABLES,
 }
 _POSTGRES = {
     "08": "the connection broke",
@@ -31,6 +33,8 @@ _POSTGRES = {
     "3D": "there is no such database",
     "40": "another write came in between",
     "42501": "the login may not do this",
+    "42703": _OTHER_TABLES,
+    "42P01": _OTHER_TABLES,
     "53": "it is out of space, memory or connections",
     "57": "it is shutting down or starting",
 }

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, func, inspect, select, text
 
 from taskshield.core.errors import StoreError
 from taskshield.stores.database import Database
-from taskshield.stores.tables import VERSION, VERSION_TABLE
+from taskshield.stores.tables import METADATA, VERSION, VERSION_TABLE
 
 _LOCK = int.from_bytes(b"taskshie", "big")
 """Number of the lock that servers on one Postgres database take turns with."""
@@ -18,7 +18,7 @@ async def migrate(database: Database) -> None:
     """Make or change the tables, all or nothing, one server at a time.
 
     Raises:
-        StoreError: The tables were made by a newer release.
+        StoreError: The tables were made by a newer release, or are not what a release makes.
     """
     await database.write(_migrate)
 
@@ -35,6 +35,8 @@ def _migrate(connection: Connection) -> None:
 def _bring_up(connection: Connection) -> None:
     if not _up_to_date(connection):
         _upgrade(connection)
+    for table in METADATA.sorted_tables:
+        connection.execute(select(table).limit(0))  # fails where somebody else made the tables
 
 
 def _up_to_date(connection: Connection) -> bool:
