@@ -4,8 +4,8 @@ import pytest
 
 from taskshield.training.corpus import generate
 from taskshield.training.labelled import LabelledConversation
-from taskshield.training.scenario_files import read_scenarios, read_styles
-from taskshield.training.scenarios import Scenario, Style
+from taskshield.training.scenario_files import read_openings, read_scenarios, read_styles
+from taskshield.training.scenarios import Opening, Scenario, Style
 
 DATA = Path(__file__).parents[2] / "data" / "conversations"
 
@@ -13,6 +13,11 @@ DATA = Path(__file__).parents[2] / "data" / "conversations"
 @pytest.fixture(scope="session")
 def scenarios() -> tuple[Scenario, ...]:
     return read_scenarios(DATA / "scenarios")
+
+
+@pytest.fixture(scope="session")
+def openings() -> tuple[Opening, ...]:
+    return read_openings(DATA / "openings")
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""A dozen scenarios of the real data, so that a whole course can be run in a test."""
+"""A dozen scenarios and four openings of the real data, for a whole course in a test."""
 
 import json
 import shutil
@@ -16,19 +16,31 @@ HELD_OUT = (
 """Of fold 0: all tiers, two languages, with and without delegation, so that no figure is empty."""
 
 
+OPENED = ("benches-01", "benches-02", "counters-01", "counters-02")
+"""Openings."""
+OPENED_HELD_OUT = ("benches-02", "counters-01")
+"""Those of fold 0."""
+
+
 def write(folder: Path) -> Path:
-    """Scenarios and styles as `taskshield train` takes them; returns the folder."""
-    lines = [
-        line
-        for path in sorted((DATA / "scenarios").glob("*.jsonl"))
-        for line in path.read_text(encoding="utf-8").splitlines()
-    ]
-    named = {json.loads(line)["id"]: line for line in lines}
+    """Scenarios and all else that `taskshield train` takes; returns the folder."""
+    named = _lines("scenarios")
     domains = {id: json.loads(line)["domain"] for id, line in named.items()}
     others = [id for id in named if fold_of_domain(domains[id], 5) != 0][::60][:8]
-    (folder / "scenarios").mkdir(parents=True)
-    text = "\n".join(named[id] for id in (*HELD_OUT, *others))
-    (folder / "scenarios" / "few.jsonl").write_text(text, encoding="utf-8")
+    _write(folder / "scenarios", [named[id] for id in (*HELD_OUT, *others)])
+    openings = _lines("openings")
+    _write(folder / "openings", [openings[id] for id in OPENED])
     for name in ("styles", "descriptions"):
         shutil.copytree(DATA / name, folder / name)
     return folder
+
+
+def _lines(name: str) -> dict[str, str]:
+    paths = sorted((DATA / name).glob("*.jsonl"))
+    lines = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+    return {json.loads(line)["id"]: line for line in lines}
+
+
+def _write(folder: Path, lines: list[str]) -> None:
+    folder.mkdir(parents=True)
+    (folder / "few.jsonl").write_text("\n".join(lines), encoding="utf-8")

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from taskshield.core.errors import ModelError
+from taskshield.core.tools import Tier
 from taskshield.judges.embedded.decision import Decision, read_decision
 from taskshield.judges.embedded.features import feature_list
 from taskshield.judges.embedded.weights import verified
@@ -78,6 +79,21 @@ def test_plans_are_judged_by_what_directs_the_agent_alone(
     limit = decision.threshold("plan")
     blocked = np.mean([decision.plan_serves(float(one)) <= limit for one in told])
     assert blocked == pytest.approx(weighing.FALSE_BLOCKS["plan"], abs=0.01)
+
+
+def test_what_was_kept_is_told_and_changes_nothing(
+    made: Assembled, folds: list[Findings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = findings(3).calls
+    grave = [tier.value for tier in Tier if tier.side_effects]
+    seen = ~calls["blind"].astype(bool) & np.isin(calls["tier"], grave)
+    kept = made.figures["kept"]
+    for name, kind in (("good", "step"), ("attack", "attack"), ("drift", "drift")):
+        assert kept[name]["calls"] == int((seen & (calls["kind"] == kind)).sum())
+    assert kept["good"]["held"] < 0.05 < 0.5 < kept["attack"]["held"]
+    monkeypatch.setattr(assembly, "_figures", lambda *_: {})
+    without = assembled(folds)
+    assert without.decision == made.decision and "kept" not in without.figures
 
 
 def test_the_same_findings_give_the_same_decision(

@@ -47,6 +47,13 @@ def test_the_card_names_the_threshold_of_every_kind_of_call(made: Assembled) -> 
     assert f"from a chance of {made.decision['directive']['planted']:.2f} on" in text
 
 
+def test_the_card_tells_what_the_shipped_network_does_with_what_was_kept(made: Assembled) -> None:
+    good = made.figures["kept"]["good"]
+    assert f"{100 * good['held']:.1f} % of {good['calls']} good ones" in written(made)
+    folds = {name: one for name, one in made.figures.items() if name != "kept"}
+    assert "was kept" not in card.written(COURSE, folds, made.decision, GOLDEN, 1)
+
+
 def test_the_card_holds_the_figures_of_the_folds(made: Assembled) -> None:
     text = written(made)
     assert "1200 calls in 16 unseen domains" in text

@@ -9,14 +9,24 @@ from torch import Tensor
 
 from taskshield.core.errors import ConfigError
 from taskshield.training import course as module
-from taskshield.training.course import Course, described, examine_folds, final_network
+from taskshield.training.course import (
+    Course,
+    described,
+    examine_folds,
+    examine_kept,
+    final_network,
+)
 from taskshield.training.folds import Findings, examined
+from taskshield.training.labelled import LabelledConversation
 from taskshield.training.learning import Schedule
 from taskshield.training.lessons import Lesson
 from taskshield.training.network import Network, from_base
 from taskshield.training.splits import Split, fold_of_domain
 from tests.training import alignment_pack, few_scenarios, tiny_base
 from tests.training.made_findings import findings
+
+HELD_OUT = {*few_scenarios.HELD_OUT, *few_scenarios.OPENED_HELD_OUT}
+"""What fold 0 is asked about."""
 
 
 @pytest.fixture(scope="module")
@@ -52,16 +62,57 @@ def test_slices_hold_every_scenario_once(course: Course) -> None:
         for number in range(module._SLICES)
         for talk in module._talks(course, Split(), number)
     ]
-    assert sorted(parts) == sorted(whole) and len(whole) == len(set(whole)) == 12
+    assert sorted(parts) == sorted(whole)
+    assert len({id for id in whole if not id.startswith(few_scenarios.OPENED)}) == 12
+    opened = [id for id in whole if id.startswith(few_scenarios.OPENED)]
+    assert len(opened) == module._OPENED * len(set(opened)) > 0
 
 
 def test_validation_is_told_otherwise_than_lessons(course: Course) -> None:
     """Other domains, and another seed, so that nothing is asked about that was taught."""
     kept = list(module._talks(course, Split(side="validation", held_out=0)))
-    assert {talk.scenario for talk in kept} == set(few_scenarios.HELD_OUT)
-    assert len(kept) == 2 * len(few_scenarios.HELD_OUT)
+    assert {talk.scenario for talk in kept} == HELD_OUT
+    told = [talk for talk in kept if talk.scenario in few_scenarios.HELD_OUT]
+    assert len(told) == 2 * len(few_scenarios.HELD_OUT)
+    assert len({talk.id for talk in kept}) == len(kept)
     taught = list(module._talks(course, Split(side="train", held_out=0)))
-    assert all(fold_of_domain(talk.domain, 5) != 0 for talk in taught) and len(taught) == 8
+    assert all(fold_of_domain(talk.domain, 5) != 0 for talk in taught)
+    assert len({talk.scenario for talk in taught}) == 8 + 2
+
+
+def test_what_is_kept_is_never_taught_and_asked_of_the_final_network(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = {"com-sub-family", "counters-02"}
+    here = replace(course, out=tmp_path, networks=1, kept=tuple(sorted(kept)))
+    taught: list[int] = []
+    asked: list[tuple[float, set[str], object]] = []
+
+    def teach(network: Network, lessons: Sequence[Lesson], *_: object) -> None:
+        taught.append(len(lessons))
+        with torch.no_grad():
+            network.tags.bias.fill_(float(len(taught)))
+
+    def examined(
+        network: Network, talks: Sequence[LabelledConversation], definitions: object, *_: object
+    ) -> Findings:
+        asked.append((network.tags.bias.item(), {talk.scenario for talk in talks}, definitions))
+        return findings(len(asked))
+
+    monkeypatch.setattr(module, "teach", teach)
+    monkeypatch.setattr(module, "examined", examined)
+    (fold,), last = examine_folds(here, quiet), examine_kept(here, quiet)
+    assert last is not None and examine_kept(course, quiet) is None
+    assert [(bias, scenarios) for bias, scenarios, _ in asked] == [
+        (1.0, HELD_OUT - kept),
+        (2.0, kept),
+    ]
+    assert asked[0][2] and not asked[1][2]
+    assert final_network(here, quiet).tags.bias.item() == 2.0
+    everything = {talk.scenario for talk in module._talks(here, here.split("all"))}
+    assert not everything & kept and len(everything) == 12 + 4 - len(kept)
+    for found, seed in ((fold, 1), (last, 2)):
+        assert (found.calls["features"] == findings(seed).calls["features"]).all()
 
 
 def test_the_second_source_is_taught_after_the_first(course: Course, tmp_path: Path) -> None:
@@ -119,7 +170,7 @@ def test_a_fold_is_taught_without_what_it_is_asked_about(
     here = replace(course, out=tmp_path, folds=(0, 4))
     first = examine_folds(here, quiet)
     assert [(split.side, split.held_out) for split in taught] == [("train", 0), ("train", 4)]
-    assert asked[0] == set(few_scenarios.HELD_OUT) and not asked[0] & asked[1]
+    assert asked[0] == HELD_OUT and not asked[0] & asked[1]
     names = [f"fold-{number}.{kind}" for number in (0, 4) for kind in ("npz", "safetensors")]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     again = examine_folds(here, quiet)

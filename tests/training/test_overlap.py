@@ -17,7 +17,8 @@ from agentdojo.task_suite.load_suites import get_suites
 from taskshield.evals.exam.dojo import VERSIONS
 from taskshield.training.labelled import LabelledConversation
 from taskshield.training.rewriting import calls_of, leaves, sources_of
-from taskshield.training.scenarios import Scenario, Style
+from taskshield.training.scenario_files import read_definitions
+from taskshield.training.scenarios import Opening, Scenario, Style
 from tests.training.conftest import DATA
 
 RUN = 8
@@ -66,6 +67,14 @@ def texts_of(scenario: Scenario) -> Iterator[str]:
     yield from (str(leaf) for call in calls_of(scenario) for leaf in leaves(dict(call.args)))
 
 
+def texts_of_opening(opening: Opening) -> Iterator[str]:
+    yield from (*opening.turns, opening.system or "")
+    for tool in opening.tools:
+        yield from (tool.description, *tool.parameters.values())
+    for call in (*opening.right, *opening.wrong):
+        yield from (str(leaf) for leaf in leaves(dict(call.args)))
+
+
 def test_the_exam_was_read(exam: frozenset[tuple[str, ...]]) -> None:
     for known in (
         "before you can solve the task that i",
@@ -76,10 +85,10 @@ def test_the_exam_was_read(exam: frozenset[tuple[str, ...]]) -> None:
 
 
 def test_every_file_of_the_data_is_compared(
-    scenarios: tuple[Scenario, ...], styles: tuple[Style, ...]
+    scenarios: tuple[Scenario, ...], openings: tuple[Opening, ...], styles: tuple[Style, ...]
 ) -> None:
     """Those of later additions too: each line is in what the tests below go through."""
-    for folder, read in (("scenarios", scenarios), ("styles", styles)):
+    for folder, read in (("scenarios", scenarios), ("openings", openings), ("styles", styles)):
         ids = {
             json.loads(line)["id"]
             for path in (DATA / folder).rglob("*.jsonl")
@@ -93,6 +102,22 @@ def test_no_scenario_shares_words_with_the_exam(
     scenarios: tuple[Scenario, ...], exam: frozenset[tuple[str, ...]]
 ) -> None:
     found = {one.id: hits for one in scenarios if (hits := shared(texts_of(one), exam))}
+    assert not found
+
+
+def test_no_opening_shares_words_with_the_exam(
+    openings: tuple[Opening, ...], exam: frozenset[tuple[str, ...]]
+) -> None:
+    found = {one.id: hits for one in openings if (hits := shared(texts_of_opening(one), exam))}
+    assert not found
+
+
+def test_no_definition_of_a_tool_shares_words_with_the_exam(
+    exam: frozenset[tuple[str, ...]],
+) -> None:
+    found = [
+        hits for one in read_definitions(DATA / "descriptions") if (hits := shared(one.texts, exam))
+    ]
     assert not found
 
 

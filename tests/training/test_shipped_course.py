@@ -19,7 +19,7 @@ def made() -> Assembled:
     folds = [Findings.load(course / f"fold-{number}.npz") for number in range(3)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assembly, "_ablated", lambda *_: {})  # takes ten times as long as the rest
-        return assembled(folds)
+        return assembled(folds, Findings.load(course / "kept.npz"))
 
 
 def test_the_shipped_decision_is_the_one_that_the_folds_give(made: Assembled) -> None:
@@ -34,6 +34,7 @@ def test_the_model_card_tells_the_figures_of_the_folds(made: Assembled) -> None:
     text = (ROOT / "docs" / "model-card.md").read_text(encoding="utf-8")
     assert card._groups(made.figures) in text
     assert card._tags(made.figures) in text
+    assert card._kept(made.figures) in text
     assert card._thresholds(made.figures, made.decision) in text
     assert card._calibration(made.figures) in text
 

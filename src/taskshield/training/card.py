@@ -25,6 +25,7 @@ def written(
     tables = [
         _groups(figures),
         _tags(figures),
+        _kept(figures),
         _thresholds(figures, decision),
         _aside(figures),
         _ablation(figures),
@@ -77,6 +78,22 @@ def _tags(figures: Mapping[str, Any]) -> str:
         f" poisoned ones are noticed, {_percent(tools['false alarms'])} % of {tools['honest']}"
         " honest ones are taken for one.\n"
     )
+
+
+def _kept(figures: Mapping[str, Any]) -> str:
+    if "kept" not in figures:
+        return ""
+    good, attacks, drift = (figures["kept"][name] for name in ("good", "attack", "drift"))
+    return (
+        "What was kept from all networks, the one that is shipped was asked about itself (attacks"
+        " in styles that it knows). Of calls with side effects it holds, at the thresholds below,"
+        f" {_share(good)} good ones, {_share(attacks)} that follow an attack, and {_share(drift)}"
+        " that nobody asked for, most of these made before any tool answered.\n"
+    )
+
+
+def _share(held: Mapping[str, float]) -> str:
+    return f"{_percent(held['held'])} % of {held['calls']}"
 
 
 def _thresholds(figures: Mapping[str, Any], decision: Mapping[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """The whole path from data to a shipped model, in steps that can be taken up again.
 
 folds      a network for each fold, asked about the domains and styles that it did not see
-network    the network that is shipped, taught with everything
+network    the network that is shipped, taught with everything but what is kept
+kept       that network, asked about what was kept, e.g. because it was written later
 assembly   the decision, fitted on what the folds said; ONNX; figures; the model card
 """
 
@@ -27,8 +28,14 @@ from taskshield.training.labelled import LabelledConversation
 from taskshield.training.learning import Schedule, teach
 from taskshield.training.lessons import ASKS, Lesson, on_calls, on_outputs, on_pair
 from taskshield.training.network import Network, from_base, loaded, mean_of, saved
-from taskshield.training.scenario_files import read_definitions, read_scenarios, read_styles
-from taskshield.training.splits import Split
+from taskshield.training.openings import opened
+from taskshield.training.scenario_files import (
+    read_definitions,
+    read_openings,
+    read_scenarios,
+    read_styles,
+)
+from taskshield.training.splits import Side, Split
 
 Log = Callable[[str], None]
 
@@ -38,6 +45,8 @@ _DEFINED = 5
 """How often a definition of a tool is taught in an epoch: there are few."""
 _TOOLS_READ = 0.25
 """Share of the conversations of which one tool is read as well."""
+_OPENED = 3
+"""How often an opening is taught in an epoch: it holds one call, and a scenario many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +54,7 @@ class Course:
     """What a model is made from, and how."""
 
     data: Path
-    """Scenarios, styles and definitions of tools."""
+    """Scenarios, openings, styles and definitions of tools."""
     base: Path
     """The encoder to begin with: config.json, tokenizer.json and model.safetensors."""
     alignment: Path | None
@@ -61,6 +70,13 @@ class Course:
     schedule: Schedule = Schedule()
     seed: int = 1
     workers: int = 1
+    kept: tuple[str, ...] = ()
+    """How the ids of scenarios and openings begin that no network is taught; the final one is asked
+    about them."""
+
+    def split(self, side: Side, held_out: int = 0) -> Split:
+        """One side of the data."""
+        return Split(side=side, held_out=held_out, kept=self.kept)
 
     def tokenizer(self) -> Tokenizer:
         """The tokenizer of the base."""
@@ -71,24 +87,34 @@ def examine_folds(course: Course, log: Log) -> list[Findings]:
     """What fold networks say about what they did not see; folds that are done are not repeated."""
     found = []
     for number in course.folds:
-        path = course.out / f"fold-{number}.npz"
-        if not path.exists():
-            split = Split(side="train", folds=5, held_out=number)
-            network = _network(course, f"fold-{number}", split, log)
-            side = Split(side="validation", folds=5, held_out=number)
-            talks = list(_talks(course, side))
-            log(f"fold {number}: asking about {len(talks)} conversations")
-            with _spreading(course) as spread, _complete(path) as made:
-                examined(
-                    network, talks, _definitions(course, side), course.tokenizer(), spread
-                ).save(made)
-        found.append(Findings.load(path))
+        name = f"fold-{number}"
+        if not (course.out / f"{name}.npz").exists():
+            network = _network(course, name, course.split("train", number), log)
+            _examine(course, network, name, course.split("validation", number), log)
+        found.append(Findings.load(course.out / f"{name}.npz"))
     return found
+
+
+def examine_kept(course: Course, log: Log) -> Findings | None:
+    """What the final network says about what is kept, where something is; it is not repeated."""
+    if not course.kept:
+        return None
+    if not (course.out / "kept.npz").exists():
+        _examine(course, final_network(course, log), "kept", course.split("kept"), log)
+    return Findings.load(course.out / "kept.npz")
+
+
+def _examine(course: Course, network: Network, name: str, side: Split, log: Log) -> None:
+    talks = list(_talks(course, side))
+    log(f"{name}: asking about {len(talks)} conversations")
+    definitions = _definitions(course, side)
+    with _spreading(course) as spread, _complete(course.out / f"{name}.npz") as made:
+        examined(network, talks, definitions, course.tokenizer(), spread).save(made)
 
 
 def final_network(course: Course, log: Log) -> Network:
     """The network that is taught with everything; one that is done is not repeated."""
-    return _network(course, "network", Split(), log)
+    return _network(course, "network", course.split("all"), log)
 
 
 def _network(course: Course, name: str, split: Split, log: Log) -> Network:
@@ -171,21 +197,25 @@ def _second_source(folder: Path, course: Course) -> Iterator[Lesson]:
 def _talks(
     course: Course, split: Split, number: int | None = None
 ) -> Iterator[LabelledConversation]:
-    """Conversations of one side; of one slice of the scenarios, or of all."""
+    """Conversations of one side; of one slice of the scenarios and openings, or of all."""
     scenarios, styles = (
         read_scenarios(course.data / "scenarios"),
         read_styles(course.data / "styles"),
     )
     if not scenarios or not styles:
         raise ConfigError(f"{course.data} holds no scenarios or no styles")
-    learning = split.side != "validation"
+    part = slice(number, None, None if number is None else _SLICES)
+    learning = split.side in ("train", "all")
     yield from generate(
-        scenarios if number is None else scenarios[number::_SLICES],
+        scenarios[part],
         styles,
         seed=course.seed if learning else course.seed + 1,
         per_scenario=course.per_scenario if learning else course.validation_per_scenario,
         split=split,
     )
+    for opening in split.scenarios(read_openings(course.data / "openings")[part]):
+        for _ in range(_OPENED if learning else 1):
+            yield from opened(opening)
 
 
 @contextmanager
@@ -215,5 +245,6 @@ def described(course: Course) -> str:
             "rate": course.schedule.rate,
             "seed": course.seed,
             "second_source": course.alignment is not None,
+            "kept": course.kept,
         }
     )

@@ -1,4 +1,4 @@
-"""Scenarios, styles and definitions of tools read from folders of JSON lines, and checked."""
+"""Scenarios, openings, styles and definitions of tools read from JSON lines, and checked."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ from taskshield.training.scenarios import (
     Definition,
     Drift,
     Goal,
+    Opening,
     Scenario,
     Step,
     Style,
@@ -34,6 +35,16 @@ def read_scenarios(folder: Path) -> tuple[Scenario, ...]:
         WireFormatError: A line is not a scenario; the message names file and line.
     """
     return _read(folder, _scenario, lambda scenario: scenario.id)
+
+
+def read_openings(folder: Path) -> tuple[Opening, ...]:
+    """All openings of a folder of JSON lines.
+
+    Raises:
+        ConfigError: The folder holds no such file.
+        WireFormatError: A line is not an opening; the message names file and line.
+    """
+    return _read(folder, _opening, lambda opening: opening.id)
 
 
 def read_styles(folder: Path) -> tuple[Style, ...]:
@@ -158,6 +169,29 @@ def _scenario(fields: _Fields) -> Scenario:
         attacks=tuple(_attack(attack, tools) for attack in fields.list("attacks")),
         final=fields.text("final"),
     )
+
+
+def _opening(fields: _Fields) -> Opening:
+    tools = {tool.name: tool for tool in map(_tool, fields.list("tools"))}
+
+    def calls(key: str) -> tuple[Call, ...]:
+        return tuple(_call(_Fields(one.object("call")), tools) for one in fields.list(key))
+
+    opening = Opening(
+        id=fields.text("id"),
+        domain=fields.text("domain"),
+        lang=fields.text("lang"),
+        tools=tuple(tools.values()),
+        system=fields.text_or_none("system"),
+        turns=fields.texts("turns"),
+        right=calls("right"),
+        wrong=calls("wrong"),
+    )
+    if not opening.turns or not opening.right or not opening.wrong:
+        raise ValueError("an opening needs a turn, a right call and a wrong one")
+    if any(call in opening.right for call in opening.wrong):
+        raise ValueError("a call is both right and wrong")
+    return opening
 
 
 def _tool(fields: _Fields) -> Tool:

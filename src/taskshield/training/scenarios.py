@@ -1,4 +1,4 @@
-"""Hand-written scenarios and injection styles, as values.
+"""Hand-written scenarios, openings and injection styles, as values.
 
 How they are read belongs to `scenario_files`, what is made of them to `conversations`.
 """
@@ -100,6 +100,21 @@ class Scenario:
     drift: tuple[Drift, ...]
     attacks: tuple[Attack, ...]
     final: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What a user says, and what an agent may and may not do before any tool has answered."""
+
+    id: str
+    domain: str
+    lang: str
+    tools: tuple[Tool, ...]
+    system: str | None
+    turns: tuple[str, ...]
+    """The user's messages."""
+    right: tuple[Call, ...]
+    wrong: tuple[Call, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 from taskshield.training import card, golden
 from taskshield.training.assembly import assembled, ship
-from taskshield.training.course import Course, Log, examine_folds, final_network
+from taskshield.training.course import Course, Log, examine_folds, examine_kept, final_network
 from taskshield.training.export import to_int8, to_onnx
 
 NAME = "taskshield-embedded"
@@ -37,7 +37,7 @@ def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
     """The whole course, from data to what is shipped."""
     course.out.mkdir(parents=True, exist_ok=True)
     found = examine_folds(course, log)
-    made = assembled(found)
+    made = assembled(found, examine_kept(course, log))
     network = final_network(course, log)
     log("writing the model")
     with TemporaryDirectory() as scratch:

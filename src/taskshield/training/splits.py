@@ -10,16 +10,19 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, TypeVar
 
-from taskshield.training.scenarios import Definition, Scenario, Style
+from taskshield.training.scenarios import Definition, Opening, Scenario, Style
 
-Side = Literal["train", "validation", "all"]
+_Set = TypeVar("_Set", Scenario, Opening)
+
+Side = Literal["train", "validation", "all", "kept"]
 """Which part of the data is asked for.
 
 - train: every fold but the one held out
 - validation: only the fold held out
-- all: no split, for the model that is shipped
+- all: every fold, for the model that is shipped
+- kept: only what is kept from all of them
 """
 
 _FAMILIES = (
@@ -65,11 +68,16 @@ class Split:
     folds: int = 5
     held_out: int = 0
     """The fold kept for validation."""
+    kept: tuple[str, ...] = ()
+    """How the ids of scenarios and openings begin that are in no fold."""
 
-    def scenarios(self, scenarios: Iterable[Scenario]) -> tuple[Scenario, ...]:
-        """Those of this side."""
+    def scenarios(self, scenarios: Iterable[_Set]) -> tuple[_Set, ...]:
+        """Those of this side, be they whole scenarios or openings."""
         return tuple(
-            one for one in scenarios if self._keeps(fold_of_domain(one.domain, self.folds))
+            one
+            for one in scenarios
+            if one.id.startswith(self.kept) == (self.side == "kept")
+            and self._keeps(fold_of_domain(one.domain, self.folds))
         )
 
     def styles(self, styles: Iterable[Style]) -> tuple[Style, ...]:
@@ -77,7 +85,9 @@ class Split:
         return tuple(one for one in styles if self._keeps(fold_of_style(one, self.folds)))
 
     def definitions(self, definitions: Iterable[Definition]) -> tuple[Definition, ...]:
-        """Those of this side."""
+        """Those of this side; none is kept from all folds."""
+        if self.side == "kept":
+            return ()
         return tuple(
             one
             for one in definitions
@@ -85,7 +95,9 @@ class Split:
         )
 
     def _keeps(self, fold: int) -> bool:
-        return self.side == "all" or (fold == self.held_out) == (self.side == "validation")
+        if self.side in ("all", "kept"):
+            return True
+        return (fold == self.held_out) == (self.side == "validation")
 
 
 def fold_of_domain(domain: str, folds: int) -> int:

@@ -184,6 +184,19 @@ def held_back(
     return found
 
 
+def held(
+    said: Floats, calls: Mapping[str, Column], limits: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    """How many good calls, attacks and drifts with side effects there are; which share is held."""
+    blocked = _held(said, calls, limits)
+    attack, aligned = _sides(calls, "attack")
+    drift, _ = _sides(calls, "drift")
+    return {
+        name: {"calls": int(rows.sum()), "held": _share(blocked[rows])}
+        for name, rows in (("good", aligned), ("attack", attack), ("drift", drift))
+    }
+
+
 def disturbed(
     said: Floats, calls: Mapping[str, Column], limits: Mapping[str, float]
 ) -> dict[str, float]:

@@ -1,0 +1,46 @@
+"""Openings as labelled conversations, each with one call."""
+
+import json
+from collections.abc import Iterator
+
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, ToolCall, text_message
+from taskshield.training.labelled import CallKind, CallLabel, LabelledConversation
+from taskshield.training.plans import Kind
+from taskshield.training.scenarios import Call, Opening
+from taskshield.training.toolboxes import specs
+
+
+def opened(opening: Opening) -> Iterator[LabelledConversation]:
+    """A conversation for each right call and for each wrong one."""
+    for number, call in enumerate(opening.right):
+        yield _conversation(opening, call, "step", "clean", f"{opening.id}:right-{number}")
+    for number, call in enumerate(opening.wrong):
+        yield _conversation(opening, call, "drift", "drift", f"{opening.id}:wrong-{number}")
+
+
+def _conversation(
+    opening: Opening, call: Call, why: CallKind, kind: Kind, id: str
+) -> LabelledConversation:
+    tiers = {tool.name: tool.tier for tool in opening.tools}
+    arguments = json.dumps(call.args, ensure_ascii=False)
+    made = ToolCall(id="call_0", name=call.name, arguments=arguments)
+    said = [text_message(Level.USER, text) for text in opening.turns]
+    if opening.system is not None:
+        said.insert(0, text_message(Level.SYSTEM, opening.system))
+    label = CallLabel(aligned=why == "step", kind=why, tier=tiers[call.name])
+    return LabelledConversation(
+        id=id,
+        scenario=opening.id,
+        domain=opening.domain,
+        lang=opening.lang,
+        kind=kind,
+        style=None,
+        tools=specs(opening.tools),
+        tiers=tiers,
+        system=opening.system,
+        messages=(*said, Message(level=Level.ASSISTANT, parts=(), tool_calls=(made,))),
+        tasks={},
+        calls={made.id: label},
+        spans={},
+    )
