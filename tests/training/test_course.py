@@ -11,6 +11,7 @@ from taskshield.core.errors import ConfigError
 from taskshield.training import course as module
 from taskshield.training.course import (
     Course,
+    check_kept,
     described,
     examine_folds,
     examine_kept,
@@ -113,6 +114,20 @@ def test_what_is_kept_is_never_taught_and_asked_of_the_final_network(
     assert not everything & kept and len(everything) == 12 + 4 - len(kept)
     for found, seed in ((fold, 1), (last, 2)):
         assert (found.calls["features"] == findings(seed).calls["features"]).all()
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        (("com-sub", "nowhere"), "begins with 'nowhere'"),
+        (("counters",), "must be a scenario"),
+    ],
+)
+def test_what_is_to_be_kept_must_be_there(course: Course, kept: tuple[str, ...], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        check_kept(replace(course, kept=kept))
+    check_kept(replace(course, kept=("com-sub", "counters")))
+    check_kept(course)
 
 
 def test_the_second_source_is_taught_after_the_first(course: Course, tmp_path: Path) -> None:

@@ -83,6 +83,23 @@ class Course:
         return load_tokenizer((self.base / "tokenizer.json").read_bytes())
 
 
+def check_kept(course: Course) -> None:
+    """Raise where there is nothing of what is to be kept, before hours are spent.
+
+    Raises:
+        ConfigError: A beginning is that of no id, or there are no scenarios among them.
+    """
+    if not course.kept:
+        return
+    scenarios = [one.id for one in read_scenarios(course.data / "scenarios")]
+    openings = [one.id for one in read_openings(course.data / "openings")]
+    for beginning in course.kept:
+        if not any(id.startswith(beginning) for id in (*scenarios, *openings)):
+            raise ConfigError(f"no scenario and no opening begins with {beginning!r}")
+    if not any(id.startswith(course.kept) for id in scenarios):
+        raise ConfigError("of what is kept, something must be a scenario: openings hold no output")
+
+
 def examine_folds(course: Course, log: Log) -> list[Findings]:
     """What fold networks say about what they did not see; folds that are done are not repeated."""
     found = []

@@ -6,7 +6,14 @@ from tempfile import TemporaryDirectory
 
 from taskshield.training import card, golden
 from taskshield.training.assembly import assembled, ship
-from taskshield.training.course import Course, Log, examine_folds, examine_kept, final_network
+from taskshield.training.course import (
+    Course,
+    Log,
+    check_kept,
+    examine_folds,
+    examine_kept,
+    final_network,
+)
 from taskshield.training.export import to_int8, to_onnx
 
 NAME = "taskshield-embedded"
@@ -35,6 +42,7 @@ class Shipment:
 
 def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
     """The whole course, from data to what is shipped."""
+    check_kept(course)
     course.out.mkdir(parents=True, exist_ok=True)
     found = examine_folds(course, log)
     made = assembled(found, examine_kept(course, log))

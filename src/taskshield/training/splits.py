@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 
 from taskshield.training.scenarios import Definition, Opening, Scenario, Style
 
-_Set = TypeVar("_Set", Scenario, Opening)
+_Written = TypeVar("_Written", Scenario, Opening)
 
 Side = Literal["train", "validation", "all", "kept"]
 """Which part of the data is asked for.
@@ -71,7 +71,7 @@ class Split:
     kept: tuple[str, ...] = ()
     """How the ids of scenarios and openings begin that are in no fold."""
 
-    def scenarios(self, scenarios: Iterable[_Set]) -> tuple[_Set, ...]:
+    def scenarios(self, scenarios: Iterable[_Written]) -> tuple[_Written, ...]:
         """Those of this side, be they whole scenarios or openings."""
         return tuple(
             one
