@@ -29,5 +29,5 @@ def styles() -> tuple[Style, ...]:
 def sample(
     scenarios: tuple[Scenario, ...], styles: tuple[Style, ...]
 ) -> tuple[LabelledConversation, ...]:
-    """Every eighth scenario, all kinds of conversations."""
-    return tuple(generate(scenarios[::8], styles, seed=7, per_scenario=8))
+    """Every sixteenth scenario, all kinds of conversations."""
+    return tuple(generate(scenarios[::16], styles, seed=7, per_scenario=8))

@@ -28,7 +28,7 @@ def test_every_value_stays_where_it_could_be_read(
 ) -> None:
     common = common_words(scenarios)
     changed = 0
-    for old in scenarios[seed::4]:
+    for old in scenarios[seed::8]:
         new = varied(entities(old, common), Random(f"{seed}:{old.id}"), common)
         changed += new != old
         texts = list(zip(sources_of(old), sources_of(new), strict=True))
@@ -42,7 +42,7 @@ def test_every_value_stays_where_it_could_be_read(
         for step, step_now in zip(old.steps, new.steps, strict=True):
             assert all(one in step_now.output for one in (*step_now.benign, *step_now.obey))
             assert step.output.count(PLACE) == step_now.output.count(PLACE)
-    assert changed > 0.9 * len(scenarios[seed::4])
+    assert changed > 0.9 * len(scenarios[seed::8])
 
 
 def test_shapes_are_kept() -> None:
