@@ -18,7 +18,7 @@ from taskshield.evals.exam.dojo import VERSIONS
 from taskshield.training.labelled import LabelledConversation
 from taskshield.training.rewriting import calls_of, leaves, sources_of
 from taskshield.training.scenario_files import read_definitions
-from taskshield.training.scenarios import Opening, Scenario, Style
+from taskshield.training.scenarios import Call, Opening, Scenario, Setting, Style
 from tests.training.conftest import DATA
 
 RUN = 8
@@ -62,17 +62,18 @@ def texts_of(scenario: Scenario) -> Iterator[str]:
     yield from sources_of(scenario)
     yield from (scenario.final, scenario.system or "")
     yield from (task.text for turn in scenario.turns for task in turn.tasks)
-    for tool in scenario.tools:
-        yield from (tool.description, *tool.parameters.values())
-    yield from (str(leaf) for call in calls_of(scenario) for leaf in leaves(dict(call.args)))
+    yield from tools_and_calls(scenario, calls_of(scenario))
 
 
 def texts_of_opening(opening: Opening) -> Iterator[str]:
     yield from (*opening.turns, opening.system or "")
-    for tool in opening.tools:
+    yield from tools_and_calls(opening, (*opening.right, *opening.wrong))
+
+
+def tools_and_calls(setting: Setting, calls: Iterable[Call]) -> Iterator[str]:
+    for tool in setting.tools:
         yield from (tool.description, *tool.parameters.values())
-    for call in (*opening.right, *opening.wrong):
-        yield from (str(leaf) for leaf in leaves(dict(call.args)))
+    yield from (str(leaf) for call in calls for leaf in leaves(dict(call.args)))
 
 
 def test_the_exam_was_read(exam: frozenset[tuple[str, ...]]) -> None:

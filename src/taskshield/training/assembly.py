@@ -104,7 +104,9 @@ def assembled(findings: Sequence[Findings], kept: Findings | None = None) -> Ass
     if kept is not None:
         own = part(kept.calls, ~kept.calls["blind"].astype(bool))
         plain, aside = np.split(own["features"].astype(np.float64), [len(known.weights)], axis=1)
-        figures["kept"] = weighing.held(known.logits(plain) + more.logits(aside), own, limits)
+        figures["kept"] = weighing.shares_held(
+            known.logits(plain) + more.logits(aside), own, limits
+        )
     figures["directives"] = weighing.tag_figures(tags, planted.planted)
     figures["definitions"] = weighing.definition_figures(findings, planted.planted)
     figures["disturbed"] = weighing.disturbed(said, calls, limits)

@@ -86,14 +86,20 @@ class Attack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
-    """A whole conversation with its attacks and drifts."""
+class Setting:
+    """Where a conversation takes place."""
 
     id: str
     domain: str
     lang: str
     tools: tuple[Tool, ...]
     system: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario(Setting):
+    """A whole conversation with its attacks and drifts."""
+
     turns: tuple[Turn, ...]
     steps: tuple[Step, ...]
     also_fine: tuple[Call, ...]
@@ -103,14 +109,9 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class Opening(Setting):
     """What a user says, and what an agent may and may not do before any tool has answered."""
 
-    id: str
-    domain: str
-    lang: str
-    tools: tuple[Tool, ...]
-    system: str | None
     turns: tuple[str, ...]
     """The user's messages."""
     right: tuple[Call, ...]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal, TypeVar
 
-from taskshield.training.scenarios import Definition, Opening, Scenario, Style
+from taskshield.training.scenarios import Definition, Setting, Style
 
-_Written = TypeVar("_Written", Scenario, Opening)
+_Written = TypeVar("_Written", bound=Setting)
 
 Side = Literal["train", "validation", "all", "kept"]
 """Which part of the data is asked for.

@@ -184,7 +184,7 @@ def held_back(
     return found
 
 
-def held(
+def shares_held(
     said: Floats, calls: Mapping[str, Column], limits: Mapping[str, float]
 ) -> dict[str, dict[str, float]]:
     """How many good calls, attacks and drifts with side effects there are; which share is held."""
