@@ -38,7 +38,7 @@ def to_int8(source: Path, target: Path) -> None:
     """Write a network again with weights of eight bits.
 
     One bit is left unused, so that processors without instructions for eight bits do not overflow
-    and all of them give the same scores. What goes into the second dense layer of a block is
+    and all of them give nearly the same scores. What goes into the second dense layer of a block is
     skewed, so rounding it would make most of the error: `network` is taught with that rounding.
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic

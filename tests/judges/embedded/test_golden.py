@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import pytest
@@ -17,8 +18,9 @@ from taskshield.training.golden import OUTPUTS, PAIRS
 GOLDEN: dict[str, Any] = json.loads(
     Path(__file__).with_name("golden.json").read_text(encoding="utf-8")
 )
-SAME = 0.02
-"""Log-odds that another processor may make of a difference."""
+SAME, SAME_ON_AVERAGE = 0.25, 0.05
+"""Log-odds that another processor may make of a difference: a last bit here is a step of eight bits
+in the next layer. x86-64 and 64-bit ARM were seen 0.17 apart at most, 0.02 on average."""
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +52,13 @@ def test_every_fixed_text_has_its_scores(scores: list[list[float]]) -> None:
 def test_the_shipped_model_gives_the_scores_that_were_written_down(
     scores: list[list[float]],
 ) -> None:
-    for found, wanted in zip(scores, rows("shipped"), strict=True):
-        assert found == pytest.approx(wanted, abs=SAME)
+    apart = [
+        abs(score - written)
+        for found, wanted in zip(scores, rows("shipped"), strict=True)
+        for score, written in zip(found, wanted, strict=True)
+    ]
+    assert max(apart) <= SAME
+    assert mean(apart) <= SAME_ON_AVERAGE
 
 
 def test_the_shipped_model_is_near_the_one_in_single_precision(

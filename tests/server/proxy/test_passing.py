@@ -51,6 +51,16 @@ def test_where_nothing_is_blocked_all_bytes_are_the_same(path: str, streams: boo
         assert answer.headers["x-upstream-request-id"] == "req_1"
 
 
+@WIRES
+def test_an_upstream_that_does_not_stream_though_asked_to(path: str) -> None:
+    def in_one_piece(exchange: Exchange) -> None:
+        exchange.send(whole(exchange.asked, SAID))
+
+    with Provider(in_one_piece) as provider, proxied(provider) as proxy:
+        answer = post(proxy, path, json.dumps(request(path, streams=True)).encode())
+        assert answer.content == whole(provider.asked[0], SAID)
+
+
 class Player:
     """A provider that sends the stream it is given, in chunks."""
 
