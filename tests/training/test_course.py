@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from taskshield.training.labelled import LabelledConversation
 from taskshield.training.learning import Schedule
 from taskshield.training.lessons import Lesson
 from taskshield.training.network import Network, from_base
+from taskshield.training.scenario_files import read_openings
 from taskshield.training.splits import Split, fold_of_domain
 from tests.training import alignment_pack, few_scenarios, tiny_base
 from tests.training.made_findings import findings
@@ -66,8 +68,19 @@ def test_slices_hold_every_scenario_once(course: Course) -> None:
     assert sorted(parts) == sorted(whole)
     told = [id for id in whole if not id.startswith(few_scenarios.OPENED)]
     assert len(told) == len(set(told)) == 12
-    opened = [id for id in whole if id.startswith(few_scenarios.OPENED)]
-    assert len(opened) == module._OPENED * len(set(opened)) > 0
+
+
+def test_right_openings_are_taught_more_often_than_wrong_ones(course: Course) -> None:
+    openings = read_openings(course.data / "openings")
+    right = Counter(f"{one.id}:right-{n}" for one in openings for n in range(len(one.right)))
+    wrong = Counter(f"{one.id}:wrong-{n}" for one in openings for n in range(len(one.wrong)))
+    ids = {*right, *wrong}
+    taught, asked = (
+        Counter(talk.id for talk in module._talks(course, split) if talk.id in ids)
+        for split in (Split(), Split(side="validation", held_out=0))
+    )
+    assert taught == right + right + right + wrong
+    assert asked == Counter(id for id in ids if id.startswith(few_scenarios.OPENED_HELD_OUT))
 
 
 def test_validation_is_told_otherwise_than_lessons(course: Course) -> None:

@@ -46,7 +46,8 @@ _DEFINED = 5
 _TOOLS_READ = 0.25
 """Share of the conversations of which one tool is read as well."""
 _OPENED = 3
-"""How often an opening is taught in an epoch: it holds one call, and a scenario many."""
+"""How often a right call of an opening is taught in an epoch: a scenario holds many. Each wrong one
+is taught once: there are more of them, and most first calls are right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,8 +232,9 @@ def _talks(
         split=split,
     )
     for opening in split.scenarios(read_openings(course.data / "openings")[part]):
-        for _ in range(_OPENED if learning else 1):
-            yield from opened(opening)
+        times = _OPENED if learning else 1
+        for number in range(times):
+            yield from opened(opening, slice(number, None, times))
 
 
 @contextmanager

@@ -11,11 +11,11 @@ from taskshield.training.scenarios import Call, Opening
 from taskshield.training.toolboxes import specs
 
 
-def opened(opening: Opening) -> Iterator[LabelledConversation]:
-    """A conversation for each right call and for each wrong one."""
+def opened(opening: Opening, wrong: slice = slice(None)) -> Iterator[LabelledConversation]:
+    """A conversation for each right call and for each wrong one, or some of the wrong ones."""
     for number, call in enumerate(opening.right):
         yield _conversation(opening, call, "step", "clean", f"{opening.id}:right-{number}")
-    for number, call in enumerate(opening.wrong):
+    for number, call in list(enumerate(opening.wrong))[wrong]:
         yield _conversation(opening, call, "drift", "drift", f"{opening.id}:wrong-{number}")
 
 
