@@ -10,6 +10,8 @@ from taskshield import Shield, ToolSpec
 from taskshield.cli.main import main
 from taskshield.judges.embedded.judge import EmbeddedJudge
 from taskshield.judges.embedded.model import Model
+from taskshield.training import shipping
+from taskshield.training.course import Course
 from tests.training import few_scenarios, tiny_base
 
 Captured = pytest.CaptureFixture[str]
@@ -84,6 +86,15 @@ def test_a_course_goes_on_where_it_stopped(given: list[str], out: Path, capsys: 
     assert (out / "network.safetensors").is_file()
 
 
+def test_how_many_work_at_once_is_passed_on(
+    given: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Course] = []
+    monkeypatch.setattr(shipping, "run", lambda course, *_, **__: seen.append(course))
+    assert main([*given, "--workers", "3", "--at-once", "2"]) == 0
+    assert [(course.workers, course.at_once) for course in seen] == [(3, 2)]
+
+
 def complaint(capsys: Captured, arguments: list[str]) -> str:
     """What a command that must fail with 2 writes, which must be one line."""
     assert main(arguments) == 2
@@ -151,7 +162,7 @@ def test_a_missing_library_is_named_before_anything_is_done(
     assert not (tmp_path / "o").exists()
 
 
-@pytest.mark.parametrize("option", ["--networks", "--per-scenario", "--workers"])
+@pytest.mark.parametrize("option", ["--networks", "--per-scenario", "--workers", "--at-once"])
 def test_less_than_one_is_no_count(option: str, capsys: Captured) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["train", "--base", "x", option, "0"])

@@ -17,6 +17,7 @@ from taskshield.training.course import (
     examine_folds,
     examine_kept,
     final_network,
+    teach_ahead,
 )
 from taskshield.training.folds import Findings, examined
 from taskshield.training.labelled import LabelledConversation
@@ -197,7 +198,7 @@ def test_a_fold_is_taught_without_what_it_is_asked_about(
         return findings(1)
 
     monkeypatch.setattr(module, "examined", examined)
-    here = replace(course, out=tmp_path, folds=(0, 4))
+    here = replace(course, out=tmp_path, folds=(0, 4), networks=1)
     first = examine_folds(here, quiet)
     assert [(split.side, split.held_out) for split in taught] == [("train", 0), ("train", 4)]
     assert asked[0] == HELD_OUT and not asked[0] & asked[1]
@@ -215,7 +216,7 @@ def test_a_broken_examination_is_done_again_with_the_same_network(
     def broken(*_: object) -> Findings:
         raise KeyboardInterrupt
 
-    here = replace(course, out=tmp_path)
+    here = replace(course, out=tmp_path, networks=1)
     monkeypatch.setattr(module, "examined", broken)
     with pytest.raises(KeyboardInterrupt):
         examine_folds(here, quiet)
@@ -243,10 +244,37 @@ def test_a_network_is_the_mean_of_several_that_were_taught_otherwise(
     assert [seed for _, seed in seen] == [0, 1, 2]
 
 
+def test_networks_are_the_same_whether_taught_at_once_or_one_by_one(
+    course: Course, tmp_path: Path
+) -> None:
+    short = replace(course, networks=2, schedule=Schedule(epochs=0.05))
+    alone, ahead = (replace(short, out=tmp_path / name) for name in ("alone", "ahead"))
+    for one in (alone, ahead):
+        one.out.mkdir()
+    (ahead.out / "fold-0.npz").touch()  # its network is not needed any more
+    told: list[str] = []
+    teach_ahead(replace(ahead, at_once=2, workers=2), told.append)
+    assert told[0] == "teaching 2 networks, 2 at once"
+    assert [line for line in told if "teaching network" in line] == [
+        "network: teaching network 1 of 2",
+        "network: teaching network 2 of 2",
+    ]
+    parts = ["network.0.safetensors", "network.1.safetensors"]
+    assert sorted(path.name for path in ahead.out.iterdir()) == ["fold-0.npz", *parts]
+    heard: list[str] = []
+    one, other = final_network(alone, quiet), final_network(ahead, heard.append)
+    assert heard == []  # both were there
+    for name, tensor in one.state_dict().items():
+        assert torch.allclose(tensor, other.state_dict()[name], atol=1e-3), name
+    assert [path.name for path in alone.out.iterdir()] == ["network.safetensors"]
+    teach_ahead(replace(ahead, at_once=2), heard.append)
+    assert heard == []  # and nothing is left to do
+
+
 def test_the_final_network_is_taught_once_with_everything(
     course: Course, taught: list[Split], tmp_path: Path
 ) -> None:
-    here = replace(course, out=tmp_path)
+    here = replace(course, out=tmp_path, networks=1)
     one, same = final_network(here, quiet), final_network(here, quiet)
     assert [split.side for split in taught] == ["all"]
     for name, tensor in one.state_dict().items():

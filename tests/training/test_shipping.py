@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,17 @@ def test_everything_goes_where_it_is_asked_for(course: Course) -> None:
     assert "## Thresholds" in to.card.read_text()
     assert json.loads(to.figures.read_text())["calls"] == 1200
     assert str(to.weights) in told[-1]
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_networks_are_taught_ahead_where_several_are_at_once(
+    course: Course, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead: list[int] = []
+    monkeypatch.setattr(shipping, "teach_ahead", lambda course, _: ahead.append(course.at_once))
+    to = Shipment.below(course.out)
+    shipping.run(replace(course, at_once=at_once), to, version="3", log=lambda _: None)
+    assert ahead == [2] * (at_once > 1)
 
 
 def test_the_shipped_folder_gives_the_golden_scores(course: Course) -> None:

@@ -1,5 +1,6 @@
 """The whole path from data to a shipped model, in steps that can be taken up again.
 
+ahead      all networks, where several are taught at once
 folds      a network for each fold, asked about the domains and styles that it did not see
 network    the network that is shipped, taught with everything but what is kept
 kept       that network, asked about what was kept, e.g. because it was written later
@@ -13,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import starmap
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 
@@ -71,6 +73,9 @@ class Course:
     schedule: Schedule = Schedule()
     seed: int = 1
     workers: int = 1
+    """Processes that make conversations and lessons."""
+    at_once: int = 1
+    """How many networks are taught at the same time, each in a process of its own."""
     kept: tuple[str, ...] = ()
     """How the ids of scenarios and openings begin that no network is taught; the final one is asked
     about them."""
@@ -135,14 +140,59 @@ def final_network(course: Course, log: Log) -> Network:
     return _network(course, "network", course.split("all"), log)
 
 
+def teach_ahead(course: Course, log: Log) -> None:
+    """Teach every network that the course still lacks, several at once.
+
+    One process can hardly keep a large GPU busy: while one makes its lessons, others are taught.
+    """
+    lacking = [(f"fold-{fold}", course.split("train", fold)) for fold in course.folds]
+    lacking = [one for one in lacking if not (course.out / f"{one[0]}.npz").exists()]
+    lacking.append(("network", course.split("all")))
+    parts = [
+        (course, name, split, number)
+        for name, split in lacking
+        if not (course.out / f"{name}.safetensors").exists()
+        for number in range(course.networks)
+    ]
+    if not parts:
+        return
+    log(f"teaching {len(parts)} networks, {course.at_once} at once")
+    with ProcessPoolExecutor(course.at_once, mp_context=get_context("spawn")) as pool:
+        for told in pool.map(_apart, *zip(*parts, strict=True)):
+            for line in told:
+                log(line)
+
+
+def _apart(course: Course, name: str, split: Split, number: int) -> list[str]:
+    """Teach one network in a process of its own; returns what there is to log."""
+    told: list[str] = []
+    alone = replace(course, workers=max(1, course.workers // course.at_once))
+    _part(alone, name, split, number, told.append)
+    return told
+
+
 def _network(course: Course, name: str, split: Split, log: Log) -> Network:
     """A network taught with one side of the data, or the one of this name that is there."""
     path = course.out / f"{name}.safetensors"
     if not path.exists():
-        log(f"{name}: teaching")
+        parts = [_part(course, name, split, number, log) for number in range(course.networks)]
         with _complete(path) as made:
-            saved(_taught(course, split, log), made)
+            saved(mean_of([loaded(part, course.base) for part in parts]), made)
+        for part in parts:
+            part.unlink()
     return loaded(path, course.base)
+
+
+def _part(course: Course, name: str, split: Split, number: int, log: Log) -> Path:
+    """The file of one of the networks whose mean is taken; one that is done is not repeated."""
+    path = course.out / f"{name}.{number}.safetensors"
+    if not path.exists():
+        log(f"{name}: teaching network {number + 1} of {course.networks}")
+        schedule = replace(course.schedule, seed=course.schedule.seed + number)
+        own = replace(course, seed=course.seed + number, schedule=schedule)
+        with _complete(path) as made:
+            saved(_taught(own, split, log), made)
+    return path
 
 
 @contextmanager
@@ -154,18 +204,14 @@ def _complete(path: Path) -> Iterator[Path]:
 
 
 def _taught(course: Course, split: Split, log: Log) -> Network:
-    """The mean of several networks."""
-    taught = []
-    for number in range(course.networks):
-        started = time.monotonic()
-        lessons = list(_lessons(replace(course, seed=course.seed + number), split))
-        log(f"{len(lessons)} lessons, made in {time.monotonic() - started:.0f} s")
-        network = from_base(course.base)
-        schedule = replace(course.schedule, seed=course.schedule.seed + number)
-        teach(network, lessons, schedule, log)
-        log(f"taught in {time.monotonic() - started:.0f} s")
-        taught.append(network)
-    return mean_of(taught)
+    """One network, taught with conversations and in an order that the seeds decide."""
+    started = time.monotonic()
+    lessons = list(_lessons(course, split))
+    log(f"{len(lessons)} lessons, made in {time.monotonic() - started:.0f} s")
+    network = from_base(course.base)
+    teach(network, lessons, course.schedule, log)
+    log(f"taught in {time.monotonic() - started:.0f} s")
+    return network
 
 
 def _lessons(course: Course, split: Split) -> Iterator[Lesson]:

@@ -13,6 +13,7 @@ from taskshield.training.course import (
     examine_folds,
     examine_kept,
     final_network,
+    teach_ahead,
 )
 from taskshield.training.export import to_int8, to_onnx
 
@@ -44,6 +45,8 @@ def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
     """The whole course, from data to what is shipped."""
     check_kept(course)
     course.out.mkdir(parents=True, exist_ok=True)
+    if course.at_once > 1:
+        teach_ahead(course, log)
     found = examine_folds(course, log)
     made = assembled(found, examine_kept(course, log))
     network = final_network(course, log)
