@@ -30,8 +30,10 @@ def write(folder: Path) -> Path:
     _write(folder / "scenarios", [named[id] for id in (*HELD_OUT, *others)])
     openings = _lines("openings")
     _write(folder / "openings", [openings[id] for id in OPENED])
-    for name in ("styles", "descriptions"):
-        shutil.copytree(DATA / name, folder / name)
+    shutil.copytree(DATA / "styles", folder / "styles")
+    for path in (DATA / "descriptions").glob("*.jsonl"):  # each is taught five times: too many
+        definitions = path.read_text(encoding="utf-8").splitlines()[::8]
+        _write(folder / "descriptions", definitions, path.name)
     return folder
 
 
@@ -41,6 +43,6 @@ def _lines(name: str) -> dict[str, str]:
     return {json.loads(line)["id"]: line for line in lines}
 
 
-def _write(folder: Path, lines: list[str]) -> None:
-    folder.mkdir(parents=True)
-    (folder / "few.jsonl").write_text("\n".join(lines), encoding="utf-8")
+def _write(folder: Path, lines: list[str], name: str = "few.jsonl") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("\n".join(lines), encoding="utf-8")

@@ -247,10 +247,10 @@ def test_a_network_is_the_mean_of_several_that_were_taught_otherwise(
 def test_networks_are_the_same_whether_taught_at_once_or_one_by_one(
     course: Course, tmp_path: Path
 ) -> None:
-    short = replace(course, networks=2, schedule=Schedule(epochs=0.05))
+    short = replace(course, networks=2, schedule=Schedule(epochs=0.05, batch_lessons=8))
     alone, ahead = (replace(short, out=tmp_path / name) for name in ("alone", "ahead"))
-    for one in (alone, ahead):
-        one.out.mkdir()
+    for folder in (alone.out, ahead.out):
+        folder.mkdir()
     (ahead.out / "fold-0.npz").touch()  # its network is not needed any more
     told: list[str] = []
     teach_ahead(replace(ahead, at_once=2, workers=2), told.append)

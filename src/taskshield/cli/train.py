@@ -26,7 +26,7 @@ What --keep names is not taught; the final network is asked about it, and the
 card says how it did. So a network can be examined with what was written after
 it: leave fold-*.npz and network.safetensors of its course in --out.
 
-On one large GPU, with --workers 16 --at-once 4, the default course takes about
+On one large GPU, with --workers 16 --at-once 5, the default course takes about
 half an hour. On a CPU it takes days; --networks 1 --per-scenario 1
 --epochs 0.2 --fold 0 shows that it runs.
 """

@@ -11,10 +11,10 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import starmap
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path
 from random import Random
 
@@ -143,7 +143,8 @@ def final_network(course: Course, log: Log) -> Network:
 def teach_ahead(course: Course, log: Log) -> None:
     """Teach every network that the course still lacks, several at once.
 
-    One process can hardly keep a large GPU busy: while one makes its lessons, others are taught.
+    Teaching one hardly keeps a large GPU busy, and making its lessons not at all. So lessons are
+    made for one network at a time, by all workers, while others are taught.
     """
     lacking = [(f"fold-{fold}", course.split("train", fold)) for fold in course.folds]
     lacking = [one for one in lacking if not (course.out / f"{one[0]}.npz").exists()]
@@ -157,17 +158,33 @@ def teach_ahead(course: Course, log: Log) -> None:
     if not parts:
         return
     log(f"teaching {len(parts)} networks, {course.at_once} at once")
-    with ProcessPoolExecutor(course.at_once, mp_context=get_context("spawn")) as pool:
+    processes = get_context("spawn")  # a fork could not use the GPU
+    with ProcessPoolExecutor(
+        course.at_once,
+        mp_context=processes,
+        initializer=_take_turns,
+        initargs=(processes.Lock(),),
+        max_tasks_per_child=1,  # and leaves nothing on it
+    ) as pool:
         for told in pool.map(_apart, *zip(*parts, strict=True)):
             for line in told:
                 log(line)
 
 
+_turn: AbstractContextManager[object] = nullcontext()
+"""Held by the process that makes lessons."""
+
+
+def _take_turns(lock: AbstractContextManager[object]) -> None:
+    """Make lessons only while no other process does."""
+    global _turn
+    _turn = lock
+
+
 def _apart(course: Course, name: str, split: Split, number: int) -> list[str]:
     """Teach one network in a process of its own; returns what there is to log."""
     told: list[str] = []
-    alone = replace(course, workers=max(1, course.workers // course.at_once))
-    _part(alone, name, split, number, told.append)
+    _part(course, name, split, number, told.append)
     return told
 
 
@@ -205,8 +222,9 @@ def _complete(path: Path) -> Iterator[Path]:
 
 def _taught(course: Course, split: Split, log: Log) -> Network:
     """One network, taught with conversations and in an order that the seeds decide."""
-    started = time.monotonic()
-    lessons = list(_lessons(course, split))
+    with _turn:
+        started = time.monotonic()
+        lessons = list(_lessons(course, split))
     log(f"{len(lessons)} lessons, made in {time.monotonic() - started:.0f} s")
     network = from_base(course.base)
     teach(network, lessons, course.schedule, log)
@@ -217,7 +235,7 @@ def _taught(course: Course, split: Split, log: Log) -> Network:
 def _lessons(course: Course, split: Split) -> Iterator[Lesson]:
     tasks = [(course, split, number) for number in range(_SLICES)]
     if course.workers > 1:
-        with ProcessPoolExecutor(course.workers) as pool:
+        with _workers(course) as pool:
             for some in pool.map(_slice, *zip(*tasks, strict=True)):
                 yield from some
     else:
@@ -283,12 +301,18 @@ def _talks(
             yield from opened(opening, slice(number, None, times))
 
 
+def _workers(course: Course) -> ProcessPoolExecutor:
+    """Processes for what needs no GPU; forked where that can be, for each to begin at once."""
+    method = "fork" if "fork" in get_all_start_methods() else None
+    return ProcessPoolExecutor(course.workers, mp_context=get_context(method))
+
+
 @contextmanager
 def _spreading(course: Course) -> Iterator[Spread]:
     if course.workers == 1:
         yield starmap
         return
-    with ProcessPoolExecutor(course.workers) as pool:
+    with _workers(course) as pool:
 
         def spread(
             function: Callable[..., list[Judged]],
