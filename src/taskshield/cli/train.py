@@ -26,9 +26,9 @@ What --keep names is not taught; the final network is asked about it, and the
 card says how it did. So a network can be examined with what was written after
 it: leave fold-*.npz and network.safetensors of its course in --out.
 
-On one large GPU, with --workers 16 --at-once 5, the default course takes about
-half an hour. On a CPU it takes days; --networks 1 --per-scenario 1
---epochs 0.2 --fold 0 shows that it runs.
+On one large GPU the default course takes about half an hour; --workers 16
+--at-once 5 keep such a one busy. On a CPU it takes days; --networks 1
+--per-scenario 1 --epochs 0.2 --fold 0 shows that it runs.
 """
 _NEEDED = ("torch", "safetensors", "onnx")
 """Asked for before anything is done: the last is needed at the very end."""

@@ -146,12 +146,15 @@ def teach_ahead(course: Course, log: Log) -> None:
     Teaching one hardly keeps a large GPU busy, and making its lessons not at all. So lessons are
     made for one network at a time, by all workers, while others are taught.
     """
-    lacking = [(f"fold-{fold}", course.split("train", fold)) for fold in course.folds]
-    lacking = [one for one in lacking if not (course.out / f"{one[0]}.npz").exists()]
-    lacking.append(("network", course.split("all")))
+    splits = {
+        f"fold-{fold}": course.split("train", fold)
+        for fold in course.folds
+        if not (course.out / f"fold-{fold}.npz").exists()
+    }
+    splits["network"] = course.split("all")
     parts = [
         (course, name, split, number)
-        for name, split in lacking
+        for name, split in splits.items()
         if not (course.out / f"{name}.safetensors").exists()
         for number in range(course.networks)
     ]
