@@ -146,18 +146,7 @@ def teach_ahead(course: Course, log: Log) -> None:
     Teaching one hardly keeps a large GPU busy, and making its lessons not at all. So lessons are
     made for one network at a time, by all workers, while others are taught.
     """
-    splits = {
-        f"fold-{fold}": course.split("train", fold)
-        for fold in course.folds
-        if not (course.out / f"fold-{fold}.npz").exists()
-    }
-    splits["network"] = course.split("all")
-    parts = [
-        (course, name, split, number)
-        for name, split in splits.items()
-        if not (course.out / f"{name}.safetensors").exists()
-        for number in range(course.networks)
-    ]
+    parts = _lacking(course)
     if not parts:
         return
     log(f"teaching {len(parts)} networks, {course.at_once} at once")
@@ -172,6 +161,26 @@ def teach_ahead(course: Course, log: Log) -> None:
         for told in pool.map(_apart, *zip(*parts, strict=True)):
             for line in told:
                 log(line)
+
+
+def _lacking(course: Course) -> list[tuple[Course, str, Split, int]]:
+    """The networks of the means that are not there yet.
+
+    The first of every mean comes before the second of any: where time runs out, a course of fewer
+    networks can go on.
+    """
+    splits = {
+        f"fold-{fold}": course.split("train", fold)
+        for fold in course.folds
+        if not (course.out / f"fold-{fold}.npz").exists()
+    }
+    splits["network"] = course.split("all")
+    return [
+        (course, name, split, number)
+        for number in range(course.networks)
+        for name, split in splits.items()
+        if not (course.out / f"{name}.safetensors").exists()
+    ]
 
 
 _turn: AbstractContextManager[object] = nullcontext()
