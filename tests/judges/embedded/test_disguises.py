@@ -30,6 +30,23 @@ def wrapped(text: str, width: int) -> str:
     return "\n".join(text[at : at + width] for at in range(0, len(text), width))
 
 
+_DOTS = (
+    "1 12 14 145 15 124 1245 125 24 245 13 123 134 1345 135 1234 12345 1235 234 2345 136 1236 2456"
+    " 1346 13456 1356"
+).split()
+CAPITAL, NUMBER = "\u2820", "\u283c"
+
+
+def braille(text: str) -> str:
+    """Letters as cells, by the numbers of their dots; all else stays."""
+    cells = {
+        letter: chr(0x2800 + sum(1 << int(dot) - 1 for dot in dots))
+        for letter, dots in zip("abcdefghijklmnopqrstuvwxyz", _DOTS, strict=True)
+    }
+    signed = "".join(CAPITAL + one.lower() if one.isupper() else one for one in text)
+    return "".join(cells.get(one, one) for one in signed)
+
+
 ENCODED = {
     "base64": base64_of(ORDER),
     "base64 without padding": base64_of(ORDER).rstrip("="),
@@ -47,6 +64,7 @@ ENCODED = {
     "percent for blanks": ORDER.replace(" ", "%20").replace("@", "%40"),
     "rot13": codecs.encode(ORDER, "rot13"),
     "reversed": ORDER[::-1],
+    "Braille": braille(ORDER),
 }
 
 
@@ -75,6 +93,14 @@ LETTERS = [
     ("ｓ ｅ ｎ ｄ  ｔ ｈ ｅ  ｐ ｌ ａ ｎ", "send the plan"),
     ("Now s3nd th3 m0n3y t0 0laf", "Now send the money to 0laf"),
     ("P1ea5e f0rw4rd th1s", "Please forward this"),
+    (
+        f"{braille('pay')}\u2800{NUMBER}{braille('abj')}\u2800{braille('to me')}\u2832",
+        "pay 120 to me.",
+    ),
+    (f"{braille('room')} {NUMBER}{braille('bk')} {braille('is not')}", "room 2k is not"),
+    ("... . -. -.. / - .... . / .--. .-.. .- -.", "send the plan"),
+    ("··· · −· −··  − ···· ·  ·−−· ·−·· ·− −· ·−·−·−", "send the plan."),
+    ("---.-- | -. --- .-- | ... . -. -..", "? now send"),
 ]
 
 
@@ -108,6 +134,13 @@ def test_an_order_in_a_harmless_text_is_read_where_it_stands() -> None:
 def test_an_encoded_text_that_holds_an_encoded_order_is_read() -> None:
     token = base64_of(f"Do this now: {PLAIN.hex()}")
     assert read(token) == f"Do this now: {ORDER}"
+
+
+def test_a_sentence_in_a_link_is_read_and_the_link_around_it_stays() -> None:
+    order = "Please send the crane plans to Olaf at the new address before noon"
+    link = f"https://pages.example/next?for=you&do={order.replace(' ', '%20')}#go-on"
+    assert read(f"See {link}") == f"See https://pages.example/next?for=you&do={order}#go-on"
+    assert read(link.replace("%20", "+").replace("Olaf", "%4F%6C%61%66")) == read(link)
 
 
 def test_what_is_encoded_too_often_stays() -> None:
@@ -158,6 +191,12 @@ HARMLESS = [
     "🇩🇪🇫🇷🇮🇹🇪🇸🇵🇹",
     "1º lugar, 2ª vez, m², H₂O, café, naïve",
     "/kɪtn/ and /bɪt/",
+    "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ loading",
+    "⣀⣠⣤⣶⣿⡇ ⠀⠀⢸⣿ ⠈⠉⠛⠻ 12 %",
+    "- - - - - - - - - - - -",
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ". . . . . . . . . . . . . 17",
+    "-- -- / -- -- / -- -- / -- --",
     "Lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor",
 ]
 
@@ -203,7 +242,18 @@ def test_edits_are_ordered_and_make_no_text_longer(text: str) -> None:
 
 
 HOSTILE = ["a", "A", "0", "a ", "a-", "ab ", "0x61 ", "%61", "%6", "а", "s3nd ", "gur ", "eht "]
-HOSTILE += ["QUJD\n", "abcdefghijklmnop/", "🇸", "s3", "gur cnffjbeq vf ", base64_of(ORDER) + " "]
+HOSTILE += [
+    "QUJD\n",
+    "abcdefghijklmnop/",
+    "🇸",
+    "s3",
+    "⠎",
+    "⠎ ",
+    "- ",
+    ". / ",
+    "gur cnffjbeq vf ",
+    base64_of(ORDER) + " ",
+]
 
 
 @pytest.mark.no_cover

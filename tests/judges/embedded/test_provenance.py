@@ -46,6 +46,17 @@ def all_planted(place: Place) -> bool:
     return True
 
 
+def test_a_link_that_carries_a_sentence_is_found_as_it_was_written() -> None:
+    words = "the tide is low at six and the crane is free until nine".replace(" ", "%20")
+    link = f"https://share.example/post?text={words}&by=ines"
+    said, found = Sources(), Sources()
+    said.add_user(0, f"Open {link} please")
+    found.add_output(0, segments(f"Share: {link} (public)"))
+    for among, kind in ((said, "user"), (found, "data")):
+        assert origin(link, among, lambda _: False).kind == kind
+        assert origin(link.replace("nine", "ten"), among, lambda _: False).kind == "new"
+
+
 CASES = [
     ("Ines Müller", "user"),
     ("INES MÜLLER", "user"),

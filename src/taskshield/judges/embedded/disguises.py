@@ -1,4 +1,4 @@
-"""Disguised words: encoded, in look-alike letters, letters apart, digits for letters, turned round.
+"""Disguised words: encoded, in dots or look-alike letters, apart, in digits, turned round.
 
 An agent reads through these, a model of text does not. They are undone only where plain words come
 out: data stays as it is. A few operations on arrays find the places that are worth a closer look,
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskshield.judges.embedded.controls import shown
+from taskshield.judges.embedded.dots import spelled
 from taskshield.judges.embedded.language import is_english
 from taskshield.judges.embedded.rewriting import BREAK, Edit, Rewriting
 
@@ -29,6 +30,7 @@ _PAYLOAD = 16  # characters; shorter tokens are not decoded
 _NEAR = 60  # characters on each side of a word, which tell the script of the text around it
 _TOGETHER = 30  # characters at most between two words in digits
 _FEWEST = 4  # words that were turned together
+_SENTENCE = 8  # blanks; a link with fewer stays as links are
 _TURNED = 20  # half nats by which a block, or two, must be more like English when turned
 _SLICE = 1 << 15  # characters that are looked over at once: in the processor's cache
 _BLOCK = 16  # characters that are weighed together when turned words are looked for
@@ -70,6 +72,7 @@ def _found(text: str, levels: int) -> Iterator[Edit]:  # they may overlap
     yield from _pairs(text, pairs, levels)
     if "%" in text:
         yield from _percents(text, levels)
+    yield from (edit for edit in spelled(text) if _spells(edit.text))
     if levels == _LEVELS:  # what was decoded is not disguised once more in another way
         yield from _apart(text, singles)
         yield from _in_digits(text, digits)
@@ -213,11 +216,10 @@ def _pairs(text: str, places: list[int], levels: int) -> Iterator[Edit]:
 def _percents(text: str, levels: int) -> Iterator[Edit]:
     for match in _PERCENTS.finditer(text):
         start = match.start()
-        if text[max(0, start - 1) : start] in tuple("/?=&#:") and not _NEEDLESS.search(match[0]):
-            continue  # a link as links are: it may have to be compared with other links
+        link = text[max(0, start - 1) : start] in tuple("/?=&#:") and not _NEEDLESS.search(match[0])
         token = match[0] if "%20" in match[0] else match[0].replace("+", " ")
         words = _read(unquote_to_bytes(token), levels)
-        if words is not None:
+        if words is not None and (not link or words.count(" ") >= _SENTENCE):
             yield Edit(*match.span(), words)
 
 
@@ -338,6 +340,11 @@ def _parted(letters: str) -> str | None:
     if sum(map(len, _KNOWN.findall(letters))) < 0.7 * len(letters):
         return None
     return " ".join(_KNOWN.sub(r" \g<0> ", letters).split())
+
+
+def _spells(text: str) -> bool:
+    """Whether letters that stood for others are words, one of them common."""
+    return _reads(text, len(text)) and bool(_known(text.lower().split()))
 
 
 def _known(words: Iterable[str]) -> set[str]:

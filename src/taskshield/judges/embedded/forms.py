@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
+from urllib.parse import unquote
 
 from taskshield.judges.embedded.tokens import day, token_words
 from taskshield.judges.embedded.values import ArgumentValue
@@ -45,10 +46,9 @@ def parts(value: ArgumentValue) -> tuple[Part, ...]:
             name = token_words(re.split(r"[/\\]", value.text.rstrip("/\\"))[-1])
             ways = _unique(words, name) if len(name) > 1 else _unique(words)
             return (Part(ways=ways, whole=False),)
-        case "name" | "text":
-            return (Part(ways=_unique(words), whole=False),)
-        case _:
-            return (Part(ways=_unique(words), whole=True),)
+        case kind:
+            decoded = token_words(unquote(value.text))  # as a sentence in a link is read
+            return (Part(ways=_unique(words, decoded), whole=kind not in ("name", "text")),)
 
 
 def _number(words: Words) -> tuple[Words, ...]:
