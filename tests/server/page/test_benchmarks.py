@@ -12,7 +12,8 @@ from tests.test_docs import ROOT
 def test_the_shipped_figures_are_those_of_the_results() -> None:
     """Otherwise run `python benchmarks/page_figures.py`."""
     command = runpy.run_path(str(ROOT / "benchmarks" / "page_figures.py"))
-    assert command["SHIPPED"].read_text() == command["text"]()
+    same = command["SHIPPED"].read_text() == command["text"]()
+    assert same  # the texts themselves are too long to be shown
 
 
 def test_they_can_be_asked_for_and_are_small() -> None:
