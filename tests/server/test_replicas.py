@@ -29,6 +29,8 @@ from tests.stores.postgres_server import PostgresServer
 EXAMPLE = json.loads((Path(__file__).parents[2] / "examples" / "hijacked.json").read_text())
 TOLD = parse(EXAMPLE).conversation
 TOOLS = render(TOLD)["tools"]
+PATIENCE_S = 60
+"""How long a client waits for an answer: other tests may need the processors."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ class Replicas:
 
     def __init__(self, *processes: Process) -> None:
         self.processes = processes
-        self.clients = [httpx.Client(base_url=each.url) for each in processes]
+        self.clients = [httpx.Client(base_url=each.url, timeout=PATIENCE_S) for each in processes]
         self._turns = cycle(self.clients)
 
     def __enter__(self) -> "Replicas":
