@@ -11,7 +11,7 @@ from taskshield.judges.embedded.rewriting import Edit
 
 _CELLS = dict(zip("⠁⠃⠉⠙⠑⠋⠛⠓⠊⠚⠅⠇⠍⠝⠕⠏⠟⠗⠎⠞⠥⠧⠺⠭⠽⠵", ascii_lowercase, strict=True))
 _SIGNS = dict(zip("⠂⠆⠒⠲⠖⠦⠤⠄⠀", ",;:.!?-' ", strict=True))
-_DIGITS = dict(zip("⠁⠃⠉⠙⠑⠋⠛⠓⠊⠚", "1234567890", strict=True))
+_DIGITS = dict(zip(_CELLS, "1234567890", strict=False))  # the first ten letters
 _CAPITAL, _NUMBER = "⠠", "⠼"
 _CELL = "\u2801-\u283f"
 _BRAILLE = re.compile(rf"[{_CELL}]++(?:[^\n{_CELL}]{{1,4}}+[{_CELL}]++)*+")
@@ -24,8 +24,9 @@ _CODES = (
 )
 _MORSE = {code[1:]: code[0] for code in _CODES.split()} | {".-.-.-": ".", "-....-": "-"}
 _EVEN = str.maketrans("·•∙−–—_", "...----")
-_SIGN = "[.·•∙−–—_-]{1,6}+"
-_SIGNALS = re.compile(rf"(?<!\S){_SIGN}(?:[ /|]{{1,5}}+{_SIGN}){{7,}}+")
+_SIGN = "[.·•∙−–—_-]"
+_SIGNALS = re.compile(rf"{_SIGN}(?<!\S.){_SIGN}{{0,5}}+(?:[ /|]{{1,5}}+{_SIGN}{{1,6}}+){{7,}}+")
+"""The sign comes before what must not stand there: so the search skips all that is no sign."""
 _WORD_END = re.compile(" *[/|] *|  +")
 
 

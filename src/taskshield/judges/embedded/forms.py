@@ -47,7 +47,8 @@ def parts(value: ArgumentValue) -> tuple[Part, ...]:
             ways = _unique(words, name) if len(name) > 1 else _unique(words)
             return (Part(ways=ways, whole=False),)
         case kind:
-            decoded = token_words(unquote(value.text))  # as a sentence in a link is read
+            coded = "%" in value.text  # a sentence in a link is read decoded
+            decoded = token_words(unquote(value.text)) if coded else ()
             return (Part(ways=_unique(words, decoded), whole=kind not in ("name", "text")),)
 
 
