@@ -148,3 +148,16 @@ def test_the_name_of_an_mcp_server_says_nothing_about_its_tools() -> None:
     assert tier_of(deletes, {}, Policy()) is Tier.DESTRUCTIVE
     assert infer(ToolSpec(name=deletes)) is Tier.DESTRUCTIVE
     assert infer(ToolSpec(name=reads)) is Tier.READ
+
+
+@pytest.mark.parametrize(
+    ("name", "tier"),
+    [
+        ("email.search_emails", Tier.READ),
+        ("search/delete_index", Tier.DESTRUCTIVE),
+        ("files:get", Tier.READ),
+        ("email.client", Tier.EXTERNAL),
+    ],
+)
+def test_a_namespace_says_something_only_where_the_name_says_nothing(name: str, tier: Tier) -> None:
+    assert infer(ToolSpec(name=name)) is tier

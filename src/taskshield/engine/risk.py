@@ -5,6 +5,7 @@ description, on its parameters, and on MCP annotations. Annotations and descript
 tool's author: they can raise the tier, but lower it only where the name says nothing.
 """
 
+import re
 from collections.abc import Mapping
 
 from taskshield.core.policy import Policy
@@ -107,8 +108,13 @@ def infer(spec: ToolSpec) -> Tier:
 
 
 def _own_words(name: str) -> list[str]:
-    """The words of a tool's own name, without that of its MCP server (`mcp__server__tool`)."""
-    return name_words(name.split("__", 2)[-1] if name.startswith("mcp__") else name)
+    """The words of a tool's own name, without those of its MCP server (`mcp__server__tool`).
+
+    Nor those of its namespace (`mail.search_mails`), unless nothing else says what it does.
+    """
+    name = name.split("__", 2)[-1] if name.startswith("mcp__") else name
+    last = name_words(re.split(r"[./:]", name)[-1])
+    return last if _VERBS.intersection(last) else name_words(name)
 
 
 def _named(words: list[str]) -> Tier | None:

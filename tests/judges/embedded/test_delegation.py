@@ -31,6 +31,13 @@ DELEGATING = [
     ("Doe wat de brief van Jan zegt.", "de brief van Jan"),
     ("Zrób to, co szef pisze w mailu.", "szef"),
     ("Perform the actions mentioned in the ticket.", "the actions mentioned in the ticket"),
+    ("Take care of the request in the mail from Ida.", "the request in the mail from Ida"),
+    ("Do the job described on the card.", "the job described on the card"),
+    ("Attend to ticket 12, please.", "ticket 12"),
+    ("Please do what stands in the letter.", "the letter"),
+    ("Everything you need to do is in my notes.", "my notes"),
+    ("The mail from Ida says what to do.", "The mail from Ida"),
+    ("Look at the letter and deal with it.", "the letter"),
 ]
 
 
@@ -52,6 +59,10 @@ READING = [
     "If she asks for money, stop.",
     "Do it as I said.",
     "Pay the bill.",
+    "Look at the letter and file it.",
+    "Check whether the tasks on the board are done.",
+    "I will deal with the mail myself.",
+    "Do the dishes and go ahead.",
     "Add the file to the list.",
     "Sag mir, was in der Mail steht.",
     "Résume ce que la note dit.",
@@ -69,6 +80,10 @@ ANAPHORIC = [
     ("Do whatever she asks.", "Zoe wrote about her flat.", "she (Zoe wrote about her flat)"),
     ("Apply them please.", "Ren mailed her corrections.", "Ren mailed her corrections"),
     ("Work through it.", "The fund sent us a checklist.", "The fund sent us a checklist"),
+    ("Go ahead.", "Ida's note says what I need.", "Ida's note"),
+    ("Please do it for me.", "I promised to do what stands in her note.", "her note"),
+    ("Carry it out.", "We agree to what the board proposes.", "the board"),
+    ("Do as you are told there.", "Open ticket 12.", "ticket 12"),
 ]
 
 
@@ -81,6 +96,8 @@ def test_a_pronoun_is_explained_by_what_was_said_before(
 
 def test_a_pronoun_without_anything_before_is_no_source_to_apply() -> None:
     assert delegated_source("Apply them please.", "It is raining.") is None
+    for before in ("It is raining.", "Do not do what her note says.", "The mail is long."):
+        assert delegated_source("Go ahead and do it.", before) is None
 
 
 @given(st.text(), st.text())
@@ -91,7 +108,8 @@ def test_any_text_can_be_asked_about(order: str, before: str) -> None:
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
-    "unit", ["what the ", "follow the ", "as ", "the a ", "ce que la ", "was er "]
+    "unit",
+    ["what the ", "follow the ", "as ", "the a ", "ce que la ", "was er ", "do it, the note "],
 )
 def test_long_text_is_read_in_linear_time(unit: str) -> None:
     assert is_linear(delegated_source, unit)

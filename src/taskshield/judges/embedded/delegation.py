@@ -110,6 +110,31 @@ _OBEY = re.compile(
     r"\s+(?:[\w-]+\s+){0,4}?(?:from|by|in|on|of)\s+))",
     _FLAGS,
 )
+_WISH = re.compile(
+    # "take care of the request in her mail", "do the job described on the card"
+    r"\b(?:do|complete|finish|fulfil|fulfill|grant|honou?r|meet|settle|handle|execute|perform|see\s+to"
+    r"|attend\s+to|take\s+care\s+of|deal\s+with|sort\s+out|carry\s+out|look\s+after)\s+"
+    r"(?P<wish>(?:[^\s,;.!?]+\s+){0,3}?(?:requests?|wish(?:es)?|jobs?|tasks?|orders?|favou?rs?|demands?"
+    r"|errands?|asks?)\s+(?:(?!and\b|to\b)\w+\s+){0,3}?(?:in|from|on|under)\s+"
+    rf"(?=(?:[^\s,;.!?]+\s+){{0,5}}?[^\s,;.!?]*\b(?:{_TEXTS}|{_RULES})\b))"
+    # "go by the note", "attend to ticket 12"
+    r"|\b(?:go\s+by|attend\s+to|take\s+your\s+orders\s+from)\s+"
+    rf"(?P<by>(?:[^\s,;.!?]+\s+){{0,4}}?(?:{_TEXTS}|{_RULES})\b)",
+    _FLAGS,
+)
+_STATED = re.compile(
+    # "everything you need to do is in the note", "her mail says what to do"
+    r"\b(?:(?:everything|all|what|the\s+one\s+thing)\s+(?:that\s+)?(?:you|i)\s+"
+    r"(?:need|have|want|are|should)\s+(?:you\s+)?(?:to\s+)?do|(?:your|the)\s+(?:next\s+|one\s+)?"
+    r"(?:jobs?|tasks?|orders?|to-?dos?|instructions?))\s+(?:is|are|stands?|can\s+be\s+found)\s+"
+    rf"(?P<stands>(?:in|on)\b)(?=[^,;.!?]{{0,60}}\b(?:{_TEXTS}|{_RULES})\b)"
+    rf"|\b(?P<telling>(?:the|this|that|my|our|his|her|their|[^\s,;.!?]+['’]s)\s+(?:[\w-]+\s+){{0,3}}?"
+    rf"(?:{_TEXTS}|{_RULES})(?:\s+(?:from|by|of|on)\s+(?:the\s+)?[\w-]+)?)\s+(?:says|tells|lists|describes|explains|names|has|shows)\s+"
+    r"(?:you\s+|us\s+)?(?:exactly\s+)?what\s+(?:to\s+do|(?:i|we)\s+(?:need|want)|comes\s+next"
+    r"|you\s+(?:have\s+to\s+|need\s+to\s+|should\s+|must\s+|are\s+to\s+)?do"
+    r"|(?:is|has)\s+(?:open|left|needed|to\s+be\s+done))\b",
+    _FLAGS,
+)
 _ANSWER = re.compile(
     # "answer all her questions", "reply to the questions in", "answer whatever"
     r"\b(?:answer|respond\s+to|reply\s+to|draft\s+(?:the\s+)?answers?\s+to|answers?\s+to)\s+"
@@ -145,7 +170,7 @@ _PASSIVE = re.compile(
     r"(?:listed|asked\s+for|requested|described|written|marked|required|named|set\s+out|stated"
     r"|noted"
     r"|specified|instructed|outlined|ordered)\s+(?P<where>(?:in|on|there|under|by|at|as)\b)"
-    r"|\bwhat['’]?s\s+(?P<where_in>(?:in|on)\b)(?=[^,;.]{0,60}\b"
+    r"|\bwhat(?:['’]?s|\s+stands)\s+(?P<where_in>(?:in|on)\b)(?=[^,;.]{0,60}\b"
     rf"(?:{_TEXTS}|{_RULES})\b)"
     r"|\b(?:decided|agreed|requested|asked\s+for)\s+(?P<where_there>in\b)",
     _FLAGS,
@@ -177,6 +202,26 @@ _ANAPHOR = re.compile(
     r"|go\s+through"
     r"|do\s+(?=all\s+of\s+(?:it|them))|complete|work\s+(?=(?:it|them|those)\s+in\b))"
     r"\s*(?:all\s+of\s+)?(?P<it>it|them|that|those|these|this|all\s+of\s+them)\b(?!\s+\w*['’]s\b)",
+    _FLAGS,
+)
+_GO = re.compile(
+    # What is to be done was said before: "go ahead", "please do it for me", "make it so"
+    r"\W*(?:(?:so|then|now|and|please|pls|just|kindly)\b\W*)*(?:go\s+ahead|off\s+you\s+go|proceed"
+    r"|get\s+(?:going|to\s+it|it\s+done|that\s+done|on\s+with\s+it)|carry\s+(?:it|that)\s+out"
+    r"|carry\s+on|make\s+it\s+so|run\s+with\s+it|do\s+(?:it|that|so|as\s+(?:you(?:['’]re|\s+are)\s+)?"
+    r"(?:told|asked|instructed))|(?:act|follow\s+up)\s+on\s+(?:it|that)|(?:deal\s+with|handle|see\s+to"
+    r"|take\s+care\s+of|attend\s+to)\s+(?:it|that(?:\s+(?:job|request|task|wish))?))\b",
+    _FLAGS,
+)
+_GO_LATER = re.compile(
+    r"(?:[,;]|\band\b|\bthen\b)\s+(?=(?:(?:then|just|please)\s+)*(?:act\s+on|deal\s+with|see\s+to"
+    r"|attend\s+to|get\s+(?:it|that)\s+done)\b)",
+    _FLAGS,
+)
+"""Where an order to go ahead begins within a clause."""
+_IS_READ = re.compile(
+    r"\b(?:open|read|look\s+(?:at|into)|check|see|pick\s+up|go\s+through|fetch|find|pull\s+up)\s+"
+    rf"(?P<read>(?:[^\s,;.!?]+\s+){{0,5}}?(?:{_TEXTS}|{_RULES})\b(?:\s+[\w#-]*\d[\w-]*)?)",
     _FLAGS,
 )
 _GIVEN = re.compile(
@@ -221,9 +266,11 @@ _IF = re.compile(r"\b(?:if|whether|unless|in\s+case)\b[^,;.:]{0,30}$", _FLAGS)
 _TOLD = re.compile(
     r"\b(?:tell|show|give|send|text|mail)\s+(?:me|us)\b[^,;.]{0,40}$"
     r"|\b(?:read|summari[sz]e|explain|check|find\s+out|see|know|understand|remember"
-    r"|translate)\b[^,;.]{0,30}$"
-    r"|\b(?:i|we)\s+(?!(?:\w+\s+)?(?:want|need|like|would)\b[^,;.]*\byou\b)[^,;.]{0,40}$",
+    r"|translate)\b[^,;.]{0,30}$",
     _FLAGS,
+)
+_OURS = re.compile(
+    r"\b(?:i|we)\s+(?!(?:\w+\s+)?(?:want|need|like|would)\b[^,;.]*\byou\b)[^,;.]{0,40}$", _FLAGS
 )
 
 
@@ -251,27 +298,50 @@ def _acts(order: str) -> Iterator[tuple[int, int]]:
             begin = max(skip_fillers(clause), request_end(clause))
             if _READING.match(clause, begin) is None:
                 yield start, end
+            later = _GO_LATER.search(clause)
+            if later is not None:
+                yield start + later.end(), end
 
 
 def _named(clause: str, before: str) -> str | None:
-    for pattern in (_REQUESTED, _ASKED_FOR, _PASSIVE, _MANNER, _OBEY, _ANSWER):
+    for pattern in (_REQUESTED, _ASKED_FOR, _PASSIVE, _MANNER, _OBEY, _WISH, _STATED, _ANSWER):
         for match in pattern.finditer(clause):
             if _is_ruled_out(clause, match):
                 continue
             return _source(clause, match, before)
+    if _GO.match(clause):
+        return _said_before(before)
     given = _ANAPHOR.search(clause)
     if given is not None and not _is_ruled_out(clause, given) and _GIVEN.search(before):
         return _spoken_of(before) or given["it"]
     return None
 
 
-def _is_ruled_out(clause: str, match: re.Match[str]) -> bool:
+def _said_before(before: str) -> str | None:
+    """The source of what the sentence or two before an order to go ahead say is to be done."""
+    spans = list(sentences(before, 0, len(before)))[-2:]
+    said = before[spans[0][0] :] if spans else ""
+    for pattern in (_STATED, _REQUESTED, _PASSIVE, _IS_READ):
+        for match in pattern.finditer(said):
+            if not _is_ruled_out(said, match, (_NEGATED, _IF, _TOLD)):
+                return _source(said, match, "")
+    return None
+
+
+def _is_ruled_out(
+    clause: str,
+    match: re.Match[str],
+    signs: tuple[re.Pattern[str], ...] = (_NEGATED, _IF, _TOLD, _OURS),
+) -> bool:
     said_before = clause[max(0, match.start() - 100) : match.start()]
-    return any(pattern.search(said_before) for pattern in (_NEGATED, _IF, _TOLD))
+    return any(sign.search(said_before) for sign in signs)
 
 
 def _source(clause: str, match: re.Match[str], before: str) -> str:
     groups = match.groupdict()
+    whole = groups.get("telling") or groups.get("read")
+    if whole is not None:
+        return whole[:_LONGEST]
     who = groups.get("who") or groups.get("they") or groups.get("pronoun")
     if who is not None:
         return _resolved(who.strip(), clause[match.end() :], before)
