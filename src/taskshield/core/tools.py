@@ -50,6 +50,14 @@ class ToolSpec:
     """JSON schema of the arguments."""
     annotations: ToolAnnotations = ToolAnnotations()
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What its author says about it, and about each of its parameters."""
+        properties = self.parameters.get("properties")
+        schemas = properties.values() if isinstance(properties, Mapping) else ()
+        meanings = (one.get("description") for one in schemas if isinstance(one, Mapping))
+        return tuple(str(text) for text in (self.description, *meanings) if text)
+
 
 def name_words(name: str) -> list[str]:
     """The words of a name: "sendMoney" and "send_money" are both send, money."""

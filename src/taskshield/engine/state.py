@@ -25,6 +25,7 @@ from taskshield.core.readings import TaskDraft
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.core.usage import NO_USAGE, Usage
 from taskshield.core.window import remember, short_call
+from taskshield.engine.naming import naming
 from taskshield.engine.risk import tier_of
 
 _TAINTED_KEPT = 200
@@ -97,6 +98,7 @@ def view(state: SessionState, message: Message, policy: Policy) -> SessionView:
         system = state.system if has_unread_system(state, policy) else ""
         return SessionView(tasks=state.tasks, history=history, unread_system=system)
     answered = answered_call(state, message)
+    asked = [turn.message.text for turn in state.history if turn.message.level is Level.USER]
     names = [call.name for call in message.tool_calls]
     if answered is not None:
         names.append(answered.name)
@@ -107,6 +109,7 @@ def view(state: SessionState, message: Message, policy: Policy) -> SessionView:
         history=state.history,
         tools={name: state.tools[name] for name in names if name in state.tools},
         tiers=tiers(state, message, policy),
+        naming=naming(state.tools.values(), message.tool_calls, asked),
         answered=answered,
     )
 

@@ -6,7 +6,6 @@ The gateway shows them to the judge as the output of no tool in particular.
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from taskshield.core.tools import ToolSpec
 from taskshield.judges.embedded.segments import segments
 from taskshield.training.examples import Heard, label_of
 from taskshield.training.labelled import LabelledConversation, SpanLabel
@@ -24,7 +23,7 @@ def heard(definition: Definition) -> Heard:
 def of_tools(conversation: LabelledConversation, rng: Random) -> Iterator[Heard]:
     """One of a conversation's tools, perhaps with its attacker's words in the description."""
     spec = rng.choice(conversation.tools)
-    texts = [text for text in (spec.description, *_meanings(spec)) if text]
+    texts = list(spec.texts)
     if not texts:
         return
     words = [
@@ -37,13 +36,6 @@ def of_tools(conversation: LabelledConversation, rng: Random) -> Iterator[Heard]
     place = rng.randrange(len(texts))
     texts[place] = rng.choice((" ", "\n", "\n\n")).join([texts[place], *planted])
     yield _output(texts, planted)
-
-
-def _meanings(spec: ToolSpec) -> Iterator[str]:
-    properties = spec.parameters.get("properties")
-    for schema in properties.values() if isinstance(properties, dict) else ():
-        if isinstance(schema, dict):
-            yield str(schema.get("description", ""))
 
 
 def _output(texts: Sequence[str], planted: Sequence[str]) -> Heard:

@@ -1,7 +1,7 @@
 """The evidence on one call: all that can be known about it without a model."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -10,6 +10,7 @@ from taskshield.core.tools import Tier, ToolSpec, name_words
 from taskshield.judges.embedded.explanation import Explained, explained_share
 from taskshield.judges.embedded.planted import Directive
 from taskshield.judges.embedded.provenance import Provenance, provenance
+from taskshield.judges.embedded.segments import Segment
 from taskshield.judges.embedded.story import Story, spoken
 from taskshield.judges.embedded.stream import Place
 from taskshield.judges.embedded.tokens import token_words
@@ -35,7 +36,9 @@ _LOOK_UPS = frozenset(
 )
 _PAGES = frozenset("page url link site website webpage web file document tab".split())
 _REACH = 3
-"""Segments on either side of a directive that are near it."""
+"""Segments on either side of a directive, or of a value, that are near it."""
+_BESIDE = 60
+"""Segments near values that are looked at in one text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +164,18 @@ def gather(
         steps=tuple(story.steps[-4:]),
         snippet=_snippet(values, story),
     )
+
+
+def beside(found: Sequence[Segment], calls: Iterable[ToolCall]) -> list[Segment]:
+    """The segments that hold a value of a call, and some on either side; not too many."""
+    values = [one.text for call in calls for one in argument_values(call) if not one.trivial]
+    numbers: dict[int, None] = {}
+    for number, segment in enumerate(found):
+        if any(value in segment.text for value in values):
+            numbers |= dict.fromkeys(range(max(0, number - _REACH), number + _REACH + 1))
+        if len(numbers) >= _BESIDE:
+            break
+    return [found[number] for number in numbers if number < len(found)]
 
 
 def _sourced(

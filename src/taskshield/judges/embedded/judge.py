@@ -1,7 +1,7 @@
 """The embedded judge: no key, no network. Reads evidence, asks the model, weighs both."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from threading import Event
 
@@ -14,7 +14,7 @@ from taskshield.core.options import JudgeOptions
 from taskshield.core.readings import Assessed, Reading, Score, TasksReading, Trace
 from taskshield.judges.embedded import inputs, reasons
 from taskshield.judges.embedded.decision import Decision, read_decision, sigmoid
-from taskshield.judges.embedded.evidence import Evidence, Kind, acts, gather, plan_call
+from taskshield.judges.embedded.evidence import Evidence, Kind, acts, beside, gather, plan_call
 from taskshield.judges.embedded.explanation import explained_share
 from taskshield.judges.embedded.features import (
     UNASKED,
@@ -26,7 +26,7 @@ from taskshield.judges.embedded.features import (
 from taskshield.judges.embedded.memory import Memory
 from taskshield.judges.embedded.model import Model, shared
 from taskshield.judges.embedded.plans import planned
-from taskshield.judges.embedded.planted import Directive, grown, runs
+from taskshield.judges.embedded.planted import DEFINED, Directive, grown, runs
 from taskshield.judges.embedded.segments import Segment, segments
 from taskshield.judges.embedded.story import spoken
 from taskshield.judges.embedded.tasks import read_tasks
@@ -79,7 +79,7 @@ class EmbeddedJudge:
             if message.level is Level.TOOL:
                 items = await asyncio.to_thread(self._output, message, view, stop)
             else:
-                items = await asyncio.to_thread(self._step, message, view)
+                items = await asyncio.to_thread(self._step, message, view, stop)
         except Exception as error:
             raise JudgeUnavailable(f"the embedded judge broke: {type(error).__name__}") from error
         finally:
@@ -125,8 +125,9 @@ class EmbeddedJudge:
         chance = self._decision.directive.probability
         return [chance(logit) for _, logit in zip(found, logits, strict=True)]
 
-    def _step(self, message: Message, view: SessionView) -> list[Assessed]:
-        directives, delegated = _directives(view), _delegated(view)
+    def _step(self, message: Message, view: SessionView, stop: Event) -> list[Assessed]:
+        directives = [*_directives(view), *self._defined(message.tool_calls, view, stop)]
+        delegated = _delegated(view)
 
         def gathered(call: ToolCall, kind: Kind) -> Evidence:
             return gather(
@@ -151,6 +152,17 @@ class EmbeddedJudge:
             ),
             *(self._judged(one, view, text=one.call.described()) for one in calls),
         ]
+
+    def _defined(
+        self, calls: Sequence[ToolCall], view: SessionView, stop: Event
+    ) -> Iterator[Directive]:
+        """Directives in definitions of tools, around values of the calls that these name."""
+        limit, joined = self._decision.planted, self._decision.joined
+        for spec in view.naming:
+            found = beside(segments("\n".join(spec.texts)), calls)
+            chances = self._chances("", found, stop)
+            for run in runs(found, grown(found, chances, seed=limit, joined=joined)):
+                yield Directive(message=DEFINED, text=run.text, tool=spec.name)
 
     def _judged(
         self, evidence: Evidence, view: SessionView, *, text: str, plan: Span | None = None
@@ -180,7 +192,7 @@ class EmbeddedJudge:
             taint_scores=tuple(
                 Score(target=id, value=sigmoid(logit), reason=reason)
                 for id, logit in asking
-                if not aligned
+                if id and not aligned
             ),
             epsilon=least,
         )

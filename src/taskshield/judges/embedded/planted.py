@@ -16,18 +16,28 @@ _GAP = 2
 """Segments between two parts of one directive that belong to it, whatever they say."""
 
 
+DEFINED = -1
+"""Stands for the number of a message: definitions are read before anything is said."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directive:
-    """Words in a tool's output that try to direct the agent."""
+    """Words in a tool's output, or in its definition, that try to direct the agent."""
 
     message: int
-    """Number of the message that they stand in."""
+    """Number of the message that they stand in; `DEFINED` for those of a definition."""
     text: str
     """As a person would read them."""
     tool: str = ""
-    """The tool whose output it is."""
+    """The tool whose output or definition it is."""
     id: str = ""
-    """What the session calls it."""
+    """What the session calls it; nothing for those of a definition."""
+
+    @property
+    def where(self) -> str:
+        """Where it stands, in words."""
+        part = "definition" if self.message == DEFINED else "output"
+        return f"the {part} of {self.tool}" if self.tool else "the data"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,7 +49,7 @@ def _against(evidence: Evidence, told: bool, aside: bool) -> list[str]:
     planted = _from(evidence, "directive")
     new = _from(evidence, "new")
     suspect = evidence.suspects[0].directive if evidence.suspects else None
-    source = f"the output of {suspect.tool}" if suspect is not None and suspect.tool else "the data"
+    source = "the data" if suspect is None else suspect.where
     if planted:
         verb = "appears" if len(planted) == 1 else "appear"
         parts.append(f"{_listed(planted)} {verb} only in an instruction inside {source}")
