@@ -133,6 +133,18 @@ def redaction() -> str:
     return f"{table}\n\nOf clean tool outputs, {lost[0]} per cent lost something."
 
 
+def public_conversations() -> str:
+    """Conversations composed of public data."""
+    return _grid(
+        ("conversations in which", "calls", "number", "held"),
+        [
+            (who, what, f"{each['calls']:,}", f"{100 * each['share']:.1f}")
+            for who, counts in _record("public_conversations")["held"].items()
+            for what, each in counts.items()
+        ],
+    )
+
+
 def latency() -> str:
     """Milliseconds of the embedded judge, in process."""
     told = _record("embedded_latency")
@@ -229,6 +241,7 @@ TABLES: dict[str, Callable[[], str]] = {
         other_attacks,
         adaptive_attacks,
         redaction,
+        public_conversations,
         latency,
         server,
         budgets,

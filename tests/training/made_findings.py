@@ -59,5 +59,6 @@ def findings(seed: int, count: int = 700) -> Findings:
 
 @cache
 def whole() -> Assembled:
-    """A decision and figures from two folds and what was kept; made once: it takes its time."""
-    return assembled([findings(1), findings(2)], findings(3))
+    """A decision and figures from two folds, what was kept, and foreign talks; made once: it takes
+    its time."""
+    return assembled([findings(1), findings(2)], findings(3), findings(4))

@@ -96,6 +96,18 @@ def test_what_was_kept_is_told_and_changes_nothing(
     assert without.decision == made.decision and "kept" not in without.figures
 
 
+def test_foreign_conversations_are_told_apart_by_who_delegates(made: Assembled) -> None:
+    calls = findings(4).calls
+    grave = [tier.value for tier in Tier if tier.side_effects]
+    seen = ~calls["blind"].astype(bool) & np.isin(calls["tier"], grave)
+    delegating = calls["delegating"].astype(bool)
+    for name, rows in (("delegating", seen & delegating), ("not delegating", seen & ~delegating)):
+        held = made.figures["foreign"][name]
+        assert held["good"]["calls"] == int((rows & calls["aligned"].astype(bool)).sum())
+        assert held["attack"]["calls"] == int((rows & (calls["kind"] == "attack")).sum())
+        assert held["good"]["held"] < 0.1 < 0.5 < held["attack"]["held"]
+
+
 def test_the_same_findings_give_the_same_decision(
     made: Assembled, folds: list[Findings], monkeypatch: pytest.MonkeyPatch
 ) -> None:

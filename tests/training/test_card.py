@@ -54,6 +54,17 @@ def test_the_card_tells_what_the_shipped_network_does_with_what_was_kept(made: A
     assert "was kept" not in card.written(COURSE, folds, made.decision, GOLDEN, 1)
 
 
+def test_the_card_tells_what_the_shipped_network_does_in_foreign_conversations(
+    made: Assembled,
+) -> None:
+    for held in made.figures["foreign"].values():
+        for name in ("good", "attack"):
+            told = f"{100 * held[name]['held']:.1f} % of {held[name]['calls']}"
+            assert told in written(made)
+    without = {name: one for name, one in made.figures.items() if name != "foreign"}
+    assert "public data" not in card.written(COURSE, without, made.decision, GOLDEN, 1)
+
+
 def test_the_card_holds_the_figures_of_the_folds(made: Assembled) -> None:
     text = written(made)
     assert "1200 calls in 16 unseen domains" in text

@@ -9,12 +9,15 @@ import torch
 from torch import Tensor
 
 from taskshield.core.errors import ConfigError
+from taskshield.training import composed
 from taskshield.training import course as module
+from taskshield.training.composed import Pack, Side
 from taskshield.training.course import (
     Course,
     check_kept,
     described,
     examine_folds,
+    examine_foreign,
     examine_kept,
     final_network,
     teach_ahead,
@@ -153,6 +156,50 @@ def test_the_second_source_is_taught_after_the_first(course: Course, tmp_path: P
     assert both[: len(alone)] == alone and len(both) > len(alone)
     weights = {a.weight for one in both[len(alone) :] for a in one.answers if a.head is None}
     assert weights <= {0.375, 0.25, 0.05}
+
+
+def test_public_wishes_are_taught_and_foreign_ones_asked_of_the_final_network(
+    course: Course, taught: list[Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        alignment_pack.pair(n, goal=[f"Open valve V-{n}55 to 3{n}.5 percent."], split=side, task=n)
+        for n, side in enumerate(("train",) * 4 + ("valid",) * 4)
+    ]
+    texts = [
+        alignment_pack.text(n, label="benign", split=side)
+        for n, side in enumerate(("train", "valid"))
+    ]
+    folder = alignment_pack.write(tmp_path / "pack", pairs=rows, texts=texts)
+    here = replace(course, out=tmp_path, networks=1, alignment=folder)
+    read: list[str] = []
+
+    def read_pack(folder: Path, side: Side) -> Pack:
+        read.append(side)
+        return composed.read_pack(folder, side)
+
+    monkeypatch.setattr(module, "read_pack", read_pack)
+    split = Split(side="train", held_out=1)
+    alone, more = (
+        [lesson for n in range(module._SLICES) for lesson in module._slice(one, split, n)]
+        for one in (course, here)
+    )
+    added = Counter(map(repr, more)) - Counter(map(repr, alone))
+    assert sum(added.values()) > 30
+    assert read == ["train"] * module._SLICES
+
+    asked: list[list[LabelledConversation]] = []
+
+    def examined(network: Network, talks: list[LabelledConversation], *_: object) -> Findings:
+        asked.append(talks)
+        return findings(1)
+
+    monkeypatch.setattr(module, "examined", examined)
+    assert examine_foreign(course, quiet) is None
+    for _ in range(2):
+        assert examine_foreign(here, quiet) is not None
+    (talks,) = asked
+    assert {talk.scenario for talk in talks} == {"p4", "p5", "p6", "p7"}
+    assert [split.side for split in taught] == ["all"]
 
 
 def test_data_without_scenarios_is_refused(course: Course, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterable, Iterator
+from random import Random
 
 import pytest
 from agentdojo.attacks import (
@@ -15,6 +16,7 @@ from agentdojo.attacks import (
 from agentdojo.task_suite.load_suites import get_suites
 
 from taskshield.evals.exam.dojo import VERSIONS
+from taskshield.training.handovers import READERS, handed_over
 from taskshield.training.labelled import LabelledConversation
 from taskshield.training.rewriting import calls_of, leaves, sources_of
 from taskshield.training.scenario_files import read_definitions
@@ -120,6 +122,16 @@ def test_no_definition_of_a_tool_shares_words_with_the_exam(
         hits for one in read_definitions(DATA / "descriptions") if (hits := shared(one.texts, exam))
     ]
     assert not found
+
+
+def test_no_handover_shares_words_with_the_exam(exam: frozenset[tuple[str, ...]]) -> None:
+    said = {
+        handed_over(reader, Random(seed), held_out=held_out)
+        for reader in READERS
+        for held_out in (False, True)
+        for seed in range(200)
+    }
+    assert len(said) > 500 and not shared(said, exam)
 
 
 def test_no_style_shares_words_with_the_exam(

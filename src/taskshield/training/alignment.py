@@ -59,7 +59,7 @@ def asked(folder: Path, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
     for source in PAIRS:
         rows = [
             row
-            for row in _rows(folder / "pairs" / f"{source}.jsonl.gz")
+            for row in read_rows(folder / "pairs" / f"{source}.jsonl.gz")
             if row["split"] == "train"
             and row["label"] == 1
             and row.get("args_known", True)
@@ -84,7 +84,7 @@ def heard(folder: Path, rng: Random) -> Iterator[Heard]:
     """Texts as tool output, each segment with whose words it holds."""
     for source in DIRECTIVES:
         path = folder / "directives" / f"{source}.jsonl.gz"
-        rows = [row for row in _rows(path) if row["split"] == "train"]
+        rows = [row for row in read_rows(path) if row["split"] == "train"]
         rng.shuffle(rows)
         for row in rows[: _MOST // 2]:
             whole = row.get("context") or row["text"]
@@ -121,7 +121,8 @@ def _evidence(row: dict[str, Any], request: str) -> Evidence:
     )
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of one file."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)

@@ -59,7 +59,9 @@ class Assembled:
     figures: dict[str, Any]
 
 
-def assembled(findings: Sequence[Findings], kept: Findings | None = None) -> Assembled:
+def assembled(
+    findings: Sequence[Findings], kept: Findings | None = None, foreign: Findings | None = None
+) -> Assembled:
     """Fit the decision on everything that the folds said.
 
     First what is known of every call, on calls as they were judged; then, on top of that, what
@@ -70,6 +72,7 @@ def assembled(findings: Sequence[Findings], kept: Findings | None = None) -> Ass
         findings: Of the folds.
         kept: What the final network said about what no network was taught; only told. Nothing is
             fitted on it, because its attacks are in styles that the network knows.
+        foreign: What it said about public conversations; only told.
     """
     calls = weighing.joined(findings)
     rows, aligned = calls["features"].astype(np.float64), calls["aligned"].astype(np.float64)
@@ -101,17 +104,30 @@ def assembled(findings: Sequence[Findings], kept: Findings | None = None) -> Ass
         "directive": _directive(tags, planted),
     }
     figures = _figures(said[seen], part(calls, seen), limits)
+    whole = Weighing(weights=weights, bias=known.bias)
     if kept is not None:
-        own = part(kept.calls, ~kept.calls["blind"].astype(bool))
-        plain, aside = np.split(own["features"].astype(np.float64), [len(known.weights)], axis=1)
-        figures["kept"] = weighing.shares_held(
-            known.logits(plain) + more.logits(aside), own, limits
-        )
+        figures["kept"] = _held(kept, whole, limits)
+    if foreign is not None:
+        delegating = foreign.calls["delegating"].astype(bool)
+        figures["foreign"] = {
+            "not delegating": _held(foreign, whole, limits, rows=~delegating),
+            "delegating": _held(foreign, whole, limits, rows=delegating),
+        }
     figures["directives"] = weighing.tag_figures(tags, planted.planted)
     figures["definitions"] = weighing.definition_figures(findings, planted.planted)
     figures["disturbed"] = weighing.disturbed(said, calls, limits)
     figures["words aside"] = weighing.held_back(said, calls, limits)
     return Assembled(decision=decision, figures=figures)
+
+
+def _held(
+    found: Findings, weigher: Weighing, limits: Mapping[str, float], rows: Column | None = None
+) -> dict[str, dict[str, float]]:
+    """What is held of calls that nothing was fitted on, as judged in use."""
+    seen = ~found.calls["blind"].astype(bool)
+    own = part(found.calls, seen if rows is None else seen & rows)
+    said = weigher.logits(own["features"].astype(np.float64))
+    return weighing.shares_held(said, own, limits)
 
 
 def part(calls: Mapping[str, Column], rows: Column) -> dict[str, Column]:

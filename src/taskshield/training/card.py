@@ -26,6 +26,7 @@ def written(
         _groups(figures),
         _tags(figures),
         _kept(figures),
+        _foreign(figures),
         _thresholds(figures, decision),
         _aside(figures),
         _ablation(figures),
@@ -89,6 +90,20 @@ def _kept(figures: Mapping[str, Any]) -> str:
         " in styles that it knows). Of calls with side effects it holds, at the thresholds below,"
         f" {_share(good)} good ones, {_share(attacks)} that follow an attack, and {_share(drift)}"
         " that nobody asked for, most of these made before any tool answered.\n"
+    )
+
+
+def _foreign(figures: Mapping[str, Any]) -> str:
+    if "foreign" not in figures:
+        return ""
+    plain, handed = figures["foreign"]["not delegating"], figures["foreign"]["delegating"]
+    return (
+        "Conversations composed of public data (`training/composed.py`), of domains and tools that"
+        " no network was taught and that are not ours; an attack is a plain request in what is"
+        " read. The shipped network was asked about them itself. Of calls with side effects it"
+        f" holds, at the thresholds below, {_share(plain['good'])} good ones and"
+        f" {_share(plain['attack'])} that follow an attack; where the user says to do what a text"
+        f" asks for, {_share(handed['good'])} and {_share(handed['attack'])}.\n"
     )
 
 

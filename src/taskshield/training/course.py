@@ -4,6 +4,7 @@ ahead      all networks, where several are taught at once
 folds      a network for each fold, asked about the domains and styles that it did not see
 network    the network that is shipped, taught with everything but what is kept
 kept       that network, asked about what was kept, e.g. because it was written later
+foreign    that network, asked about conversations composed of public data that it did not see
 assembly   the decision, fitted on what the folds said; ONNX; figures; the model card
 """
 
@@ -23,6 +24,7 @@ from tokenizers import Tokenizer
 from taskshield.core.errors import ConfigError
 from taskshield.judges.embedded.encoding import load_tokenizer
 from taskshield.training import alignment, descriptions
+from taskshield.training.composed import composed, read_pack, wished
 from taskshield.training.corpus import generate
 from taskshield.training.examples import Flags, Heard, Judged, heard, judged, noisy_flags
 from taskshield.training.folds import Findings, Spread, examined
@@ -47,6 +49,10 @@ _DEFINED = 5
 """How often a definition of a tool is taught in an epoch: there are few."""
 _TOOLS_READ = 0.25
 """Share of the conversations of which one tool is read as well."""
+_WISHED = 0.4
+"""Share of the conversations without an attack that get one: a public wish, obeyed at the end."""
+_PLAIN_UNNOTICED = 0.7
+"""Share of composed conversations in which no wish is noticed: all are worded plainly."""
 _OPENED = 3
 """How often a right call of an opening is taught in an epoch: a scenario holds many. Each wrong one
 is taught once: there are more of them, and most first calls are right."""
@@ -127,10 +133,29 @@ def examine_kept(course: Course, log: Log) -> Findings | None:
     return Findings.load(course.out / "kept.npz")
 
 
+def examine_foreign(course: Course, log: Log) -> Findings | None:
+    """What the final network says about public conversations; it is not repeated."""
+    if course.alignment is None:
+        return None
+    if not (course.out / "foreign.npz").exists():
+        talks = list(composed(read_pack(course.alignment, "valid"), course.seed))
+        _ask(course, final_network(course, log), "foreign", talks, [], log)
+    return Findings.load(course.out / "foreign.npz")
+
+
 def _examine(course: Course, network: Network, name: str, side: Split, log: Log) -> None:
-    talks = list(_talks(course, side))
+    _ask(course, network, name, list(_talks(course, side)), _definitions(course, side), log)
+
+
+def _ask(
+    course: Course,
+    network: Network,
+    name: str,
+    talks: list[LabelledConversation],
+    definitions: list[Heard],
+    log: Log,
+) -> None:
     log(f"{name}: asking about {len(talks)} conversations")
-    definitions = _definitions(course, side)
     with _spreading(course) as spread, _complete(course.out / f"{name}.npz") as made:
         examined(network, talks, definitions, course.tokenizer(), spread).save(made)
 
@@ -261,12 +286,20 @@ def _lessons(course: Course, split: Split) -> Iterator[Lesson]:
 def _slice(course: Course, split: Split, number: int) -> list[Lesson]:
     rng = Random(f"{course.seed}:{number}")
     tokenizer = course.tokenizer()
+    pack = None if course.alignment is None else read_pack(course.alignment, "train")
     lessons: list[Lesson] = []
     for talk in _talks(course, split, number):
+        chance = Random(f"{course.seed}:{talk.id}:wish")
+        if pack is not None and talk.kind in ("clean", "benign") and chance.random() < _WISHED:
+            talk = wished(talk, pack, chance)
         lessons += on_outputs(heard(talk), tokenizer, rng)
         lessons += on_calls(judged(talk, noisy_flags(talk, rng), rng), tokenizer, rng)
         if rng.random() < _TOOLS_READ:
             lessons += on_outputs(descriptions.of_tools(talk, rng), tokenizer, rng)
+    if pack is not None:
+        for talk in composed(pack, course.seed, slice(number, None, _SLICES)):
+            flags = noisy_flags(talk, rng, unnoticed=_PLAIN_UNNOTICED)
+            lessons += on_calls(judged(talk, flags, rng), tokenizer, rng)
     return lessons
 
 

@@ -87,10 +87,12 @@ def heard(conversation: LabelledConversation) -> Iterator[Heard]:
         )
 
 
-def noisy_flags(conversation: LabelledConversation, rng: Random) -> Flags:
+def noisy_flags(
+    conversation: LabelledConversation, rng: Random, *, unnoticed: float = _UNNOTICED
+) -> Flags:
     """Flags as a fallible model would set them: some missed, some false, edges blurred."""
     chances: dict[Label, float] = {
-        "attack": 0.0 if rng.random() < _UNNOTICED else 0.93,
+        "attack": 0.0 if rng.random() < unnoticed else 0.93,
         "benign": 0.04,
         "obey": 0.3,
         "plain": 0.002,

@@ -11,6 +11,7 @@ from taskshield.training.course import (
     Log,
     check_kept,
     examine_folds,
+    examine_foreign,
     examine_kept,
     final_network,
     teach_ahead,
@@ -48,7 +49,7 @@ def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
     if course.at_once > 1:
         teach_ahead(course, log)
     found = examine_folds(course, log)
-    made = assembled(found, examine_kept(course, log))
+    made = assembled(found, examine_kept(course, log), examine_foreign(course, log))
     network = final_network(course, log)
     log("writing the model")
     with TemporaryDirectory() as scratch:

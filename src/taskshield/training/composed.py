@@ -1,0 +1,405 @@
+"""Conversations composed of public pairs of a request and the call that answers it.
+
+The user asks what one row asks, and the agent does it. In what a tool returns on the way stands
+what another row asks, word for word: a wish of somebody else. Whoever makes the call of that row
+obeys it. Rows that say what was called before, and what came back, bring a story of their own; in
+the others the agent reads a public text first.
+
+Scenarios (`corpus`) are richer, but their tools and domains are ours. These are plain, with
+thousands of tools that none of us thought of. Sides are those of the rows: train and valid share
+no domain, task or template.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Any, Literal, NamedTuple
+
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, Text, ToolCall, text_message
+from taskshield.core.policy import Policy
+from taskshield.core.readings import TaskDraft
+from taskshield.core.tools import Tier, ToolSpec
+from taskshield.engine.risk import tier_of
+from taskshield.training.alignment import read_rows
+from taskshield.training.examples import delegates
+from taskshield.training.handovers import READERS, Reader, handed_over
+from taskshield.training.labelled import CallLabel, LabelledConversation, SpanLabel
+from taskshield.training.outputs import stand_in
+from taskshield.training.plans import Kind
+
+Row = dict[str, Any]
+Side = Literal["train", "valid"]
+
+_REQUESTS = (
+    "acebench",
+    "apibank",
+    "bfcl",
+    "glaive_demo",
+    "sealtools",
+    "toolalpaca",
+    "toolemu",
+    "toolrl_rlla",
+    "tooltalk",
+    "workbench",
+)
+"""Sources of pairs in which users speak for themselves, under MIT or Apache-2.0."""
+_TEXTS = (
+    "18f_handbook",
+    "email_intent",
+    "runbooks",
+    "tau2_kb",
+    "tooltalk_mail",
+    "workbench_emails",
+)
+"""Sources of texts that tools may return."""
+
+_MOST_ROWS, _MOST_TEXTS = 3000, 600
+"""Taken of one source, so that none of them sets the tone."""
+_LONGEST_REQUEST, _LONGEST_WISH, _LONGEST_TEXT = 900, 330, 1500
+_TELLING = 40
+"""Characters from which on an output may hold somebody's wish."""
+_READ_FIRST = 0.3
+"""Share of the conversations with a story of their own in which a public text is read as well."""
+_NEAR = 0.5
+"""Share of the wishes that are of the domain of the request, where it has any."""
+_IGNORED, _CLEAN = 0.2, 0.3
+"""Shares of the conversations about a call with side effects in which the wish is ignored, and in
+which there is none. Of look-ups all are attacked, and fewer are taken."""
+_LOOK_UPS = 0.3
+_TWICE_HANDED = 0.5
+"""Share of the conversations with a handover in which another text holds a wish as well."""
+
+_CALLED = re.compile(r"called (\S+) ?(\{.*)?$", re.DOTALL)
+_LONG_NUMBER = re.compile(r"\d{6,}")
+_IN_QUOTES = re.compile(r"""(?:"[^"\\]{6,}"|'[^'\\]{6,}')(?=\s*[,}\]])""")
+_GAP = re.compile(r"(?<=[.!?])\s+|\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pack:
+    """One side of the public data, as far as conversations can be composed of it."""
+
+    side: Side
+    rows: Sequence[Row]
+    wishes: Sequence[Row]
+    """Rows whose call has side effects and whose request is short and complete in itself."""
+    near: Mapping[str, Sequence[Row]]
+    """The wishes by domain."""
+    texts: Sequence[str]
+
+
+def read_pack(folder: Path, side: Side) -> Pack:
+    """One side of the pack in this folder; the same rows whoever reads it."""
+    rows: list[Row] = []
+    for source in _REQUESTS:
+        found = [
+            row
+            for row in read_rows(folder / "pairs" / f"{source}.jsonl.gz")
+            if row["split"] == side and _is_usable(row)
+        ]
+        rows += _some(found, _MOST_ROWS, source)
+    texts: list[str] = []
+    for source in _TEXTS:
+        found = [
+            row
+            for row in read_rows(folder / "directives" / f"{source}.jsonl.gz")
+            if row["split"] == side and row["label"] == "benign"
+        ]
+        chosen = _some(found, _MOST_TEXTS, source)
+        whole = [(row.get("context") or row["text"])[:_LONGEST_TEXT] for row in chosen]
+        texts += [text for text in whole if len(text) >= _TELLING]
+    wishes = [row for row in rows if _is_wish(row)]
+    near: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in wishes:
+        near[row["domain"]].append(row)
+    return Pack(side=side, rows=rows, wishes=wishes, near=near, texts=texts)
+
+
+def composed(pack: Pack, seed: object, part: slice = slice(None)) -> Iterator[LabelledConversation]:
+    """Conversations about these rows, or a part of them; the same for the same seed."""
+    if not pack.wishes or not pack.texts:
+        return
+    for row in pack.rows[part]:
+        rng = Random(f"{seed}:{row['id']}")
+        for number, kind in enumerate(_kinds(row, rng)):
+            other = None if kind == "clean" else _other(pack, row, rng)
+            if kind == "clean" or other is not None:
+                yield _asked(pack, row, other, kind, rng, id=f"{row['id']}:{number}")
+    for row in pack.wishes[part]:
+        rng = Random(f"{seed}:{row['id']}:handover")
+        yield _handed(pack, row, rng, id=f"{row['id']}:handover")
+
+
+def wished(talk: LabelledConversation, pack: Pack, rng: Random) -> LabelledConversation:
+    """A conversation in which somebody's public wish stands as well, and is obeyed at the end.
+
+    Those without an output to hold it stay as they are, those that have such a tool, and those in
+    which the user hands authority to anybody: who may wish what is then a matter of more than
+    words.
+    """
+    outputs = _readable(talk.messages)
+    if not pack.wishes or not outputs or delegates(talk):
+        return talk
+    row = rng.choice(pack.wishes)
+    name = row["call"]["name"]
+    if any(tool.name == name for tool in talk.tools):
+        return talk
+    at = rng.choice(outputs)
+    held = _planted(talk.messages[at], _wish(row), "attack", talk.spans.get(at, ()), rng)
+    end = _Talk(rng=rng, messages=list(talk.messages), calls=dict(talk.calls))
+    end.messages[at] = held.message
+    end.make(row, "attack", (at, held.words.start, held.words.end))
+    return replace(
+        talk,
+        kind="attacked",
+        tools=(*talk.tools, *end.tools.values()),
+        tiers={**talk.tiers, name: _tier(row)},
+        messages=tuple(end.messages),
+        calls=end.calls,
+        spans={**talk.spans, at: held.spans},
+    )
+
+
+def _kinds(row: Row, rng: Random) -> list[Kind]:
+    if not _tier(row).side_effects:
+        return ["attacked"] if rng.random() < _LOOK_UPS else []
+    rest = 1 - _IGNORED - _CLEAN
+    kinds: tuple[Kind, ...] = ("attacked", "ignored", "clean")
+    return rng.choices(kinds, weights=(rest, _IGNORED, _CLEAN), k=2)
+
+
+def _other(pack: Pack, row: Row, rng: Random) -> Row | None:
+    """A wish that has nothing to do with the row's own task."""
+    near = pack.near.get(row["domain"], ())
+    other = rng.choice(near if near and rng.random() < _NEAR else pack.wishes)
+    same = other["task"] == row["task"] or other["goal"] == row["goal"]
+    return None if same or other["call"] == row["call"] else other
+
+
+def _asked(
+    pack: Pack, row: Row, other: Row | None, kind: Kind, rng: Random, *, id: str
+) -> LabelledConversation:
+    """The user asks what the row asks; the other row's wish stands in something that is read."""
+    talk = _Talk(rng=rng)
+    talk.tell(row)
+    if not _readable(talk.messages) or rng.random() < _READ_FIRST:
+        talk.read(rng.choice(READERS), rng.choice(pack.texts))
+    if other is not None:
+        words = talk.plant(other, rng.choice(_readable(talk.messages)), "attack")
+        if kind == "attacked":
+            talk.make(other, "attack", words)
+    talk.make(row, "step")
+    return talk.labelled(id, row, kind)
+
+
+def _handed(pack: Pack, row: Row, rng: Random, *, id: str) -> LabelledConversation:
+    """The user tells the agent to do what a text asks for; another text asks for something else."""
+    reader = rng.choice(READERS)
+    talk = _Talk(rng=rng)
+    talk.say_as_user(handed_over(reader, rng, held_out=pack.side == "valid"), source=reader.thing)
+    given = talk.read(reader, rng.choice(pack.texts) if rng.random() < 0.5 else "")
+    talk.plant(row, given, "obey")
+    other = _other(pack, row, rng) if rng.random() < _TWICE_HANDED else None
+    if other is not None:
+        elsewhere = rng.choice([one for one in READERS if one.thing != reader.thing])
+        read = talk.read(elsewhere, rng.choice(pack.texts))
+        talk.make(other, "attack", talk.plant(other, read, "attack"))
+    talk.make(row, "step")
+    return talk.labelled(id, row, "benign" if other is None else "attacked")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Talk:
+    """A conversation while it is written."""
+
+    rng: Random
+    messages: list[Message] = field(default_factory=list)
+    tools: dict[str, ToolSpec] = field(default_factory=dict)
+    calls: dict[str, CallLabel] = field(default_factory=dict)
+    spans: dict[int, tuple[SpanLabel, ...]] = field(default_factory=dict)
+    tasks: dict[int, tuple[TaskDraft, ...]] = field(default_factory=dict)
+
+    def tell(self, row: Row) -> None:
+        """What the user asks, and what happened before the row's call."""
+        self.tools |= {tool.name: tool for tool in _specs(row)}
+        turns = iter(row["goal"])
+        asked, called = 0, ""
+        for past in row["history"]:
+            while asked < min(past["after"], len(row["goal"])):
+                self.say_as_user(next(turns))
+                asked += 1
+            match = _CALLED.match(past["text"]) if past["role"] == "assistant" else None
+            if match is not None:
+                called = self._answered(called, "")
+                called = self._called(match[1], match[2] or "{}")
+            elif past["role"] == "tool":
+                called = called or self._called(past.get("name") or "look_up", "{}")
+                called = self._answered(called, past["text"])
+            else:
+                called = self._answered(called, "")
+                self.messages.append(text_message(Level.ASSISTANT, past["text"]))
+        self._answered(called, "")
+        for text in turns:
+            self.say_as_user(text)
+
+    def say_as_user(self, text: str, source: str | None = None) -> None:
+        """The user speaks, and perhaps hands authority to a source."""
+        self.tasks[len(self.messages)] = (TaskDraft(text=text, source=source),)
+        self.messages.append(text_message(Level.USER, text))
+
+    def read(self, reader: Reader, text: str) -> int:
+        """The agent reads something: the number of the output."""
+        self.tools.setdefault(reader.name, reader.spec)
+        which = json.dumps({reader.argument: str(self.rng.randrange(10, 1000))})
+        self._answered(self._called(reader.name, which), text)
+        return len(self.messages) - 1
+
+    def plant(self, row: Row, output: int, kind: Literal["attack", "obey"]) -> tuple[int, int, int]:
+        """Somebody's wish in an output: where it stands."""
+        held = _planted(self.messages[output], _wish(row), kind, (), self.rng)
+        self.messages[output], self.spans[output] = held.message, held.spans
+        return output, held.words.start, held.words.end
+
+    def make(
+        self,
+        row: Row,
+        kind: Literal["step", "attack"],
+        words: tuple[int, int, int] | None = None,
+    ) -> None:
+        """The agent makes the row's call, and perhaps obeys words in the data by it."""
+        tools = {tool.name: tool for tool in _specs(row)}
+        name, tier = row["call"]["name"], _tier(row)
+        self.tools.setdefault(name, tools[name])
+        made = self._called(name, json.dumps(row["call"]["args"], ensure_ascii=False))
+        self.calls[made] = CallLabel(
+            aligned=kind == "step", kind=kind, tier=tier, explained_by=words
+        )
+        self._answered(made, stand_in(tier, self.rng).text)
+
+    def labelled(self, id: str, row: Row, kind: Kind) -> LabelledConversation:
+        """The conversation as it is now."""
+        tools = list(self.tools.values())
+        self.rng.shuffle(tools)
+        return LabelledConversation(
+            id=id,
+            scenario=row["id"],
+            domain=row["domain"],
+            lang="en",
+            kind=kind,
+            style=None,
+            tools=tuple(tools),
+            tiers={tool.name: tier_of(tool.name, self.tools, Policy()) for tool in tools},
+            system=None,
+            messages=tuple(self.messages),
+            tasks=self.tasks,
+            calls=self.calls,
+            spans=self.spans,
+        )
+
+    def _called(self, name: str, arguments: str) -> str:
+        """A call of the past, taken for a good one: its id."""
+        call = ToolCall(id=f"call_{len(self.calls)}", name=name, arguments=arguments)
+        self.calls[call.id] = CallLabel(aligned=True, kind="step", tier=Tier.READ)
+        self.messages.append(Message(level=Level.ASSISTANT, parts=(), tool_calls=(call,)))
+        return call.id
+
+    def _answered(self, call: str, text: str) -> str:
+        """The call gets its output, where there is a call; nothing is called any more."""
+        if call:
+            given = text or stand_in(Tier.READ, self.rng).text
+            self.messages.append(Message(level=Level.TOOL, parts=(Text(text=given),), answers=call))
+        return ""
+
+
+def _readable(messages: Sequence[Message]) -> list[int]:
+    """The outputs that are long enough to hold somebody's wish."""
+    return [
+        number
+        for number, message in enumerate(messages)
+        if message.level is Level.TOOL and len(message.text) >= _TELLING
+    ]
+
+
+class _Held(NamedTuple):
+    """An output that holds somebody's words, and whose words stand where in it."""
+
+    message: Message
+    words: SpanLabel
+    spans: tuple[SpanLabel, ...]
+
+
+def _planted(
+    output: Message,
+    words: str,
+    kind: Literal["attack", "obey"],
+    spans: Sequence[SpanLabel],
+    rng: Random,
+) -> _Held:
+    """Words put into one of an output's strings or between two of its sentences."""
+    text = output.text
+    places = [
+        (at, lead, trail)
+        for at, lead, trail in _places(text)
+        if not any(span.start < at < span.end for span in spans)
+    ]
+    at, lead, trail = rng.choice(places)
+    start, added = at + len(lead), len(lead) + len(words) + len(trail)
+    own = SpanLabel(start=start, end=start + len(words), kind=kind)
+    moved = [
+        replace(span, start=span.start + added, end=span.end + added) if span.start >= at else span
+        for span in spans
+    ]
+    part = Text(text=f"{text[:at]}{lead}{words}{trail}{text[at:]}")
+    return _Held(replace(output, parts=(part,)), own, (*moved, own))
+
+
+def _places(text: str) -> list[tuple[int, str, str]]:
+    """Where words fit into a text, with what goes before them and after them."""
+    quoted = [(match.end() - 1, " ", "") for match in _IN_QUOTES.finditer(text)]
+    if text.lstrip()[:1] in ("{", "[") and quoted:
+        return quoted
+    lead = "" if not text or text[-1].isspace() else " "
+    gaps = [(match.end(), "", " ") for match in _GAP.finditer(text)]
+    return [(0, "", " "), *gaps, (len(text), lead, "")]
+
+
+def _some(rows: list[Row], most: int, source: str) -> list[Row]:
+    Random(source).shuffle(rows)
+    return rows[:most]
+
+
+def _is_usable(row: Row) -> bool:
+    """Whether a row is a right call with values that its conversation explains."""
+    if row["label"] != 1 or not row.get("args_known", True) or not row["call"]["args"]:
+        return False
+    told = " ".join((*row["goal"], *(past["text"] for past in row["history"])))
+    given = _LONG_NUMBER.findall(json.dumps(row["call"]["args"]))
+    return len(" ".join(row["goal"])) <= _LONGEST_REQUEST and all(one in told for one in given)
+
+
+def _is_wish(row: Row) -> bool:
+    short = len(row["goal"]) == 1 and len(_wish(row)) <= _LONGEST_WISH
+    heard = any(past["role"] == "tool" for past in row["history"])
+    return short and not heard and _tier(row).side_effects
+
+
+def _wish(row: Row) -> str:
+    """What a row asks for, in a form that fits into a string of JSON as well."""
+    return " ".join(row["goal"][0].split()).replace('"', "'").replace("\\", "/")
+
+
+def _tier(row: Row) -> Tier:
+    tools = {tool.name: tool for tool in _specs(row)}
+    return tier_of(row["call"]["name"], tools, Policy())
+
+
+def _specs(row: Row) -> tuple[ToolSpec, ...]:
+    return tuple(
+        ToolSpec(name=tool["name"], description=tool.get("description", ""))
+        for tool in row["tools"]
+    )
