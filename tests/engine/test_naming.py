@@ -14,7 +14,9 @@ IN_SCHEMA = ToolSpec(
     name="list_bills",
     parameters={"properties": {"year": {"description": f"Not before {ACCOUNT}."}, "odd": 3}},
 )
-HONEST = ToolSpec(name="send_money", description="Sends money. Items are marked as sent.")
+HONEST = ToolSpec(
+    name="send_money", description="Sends money. Items are marked as sent. None if True."
+)
 
 
 def named(arguments: object, *asked: str) -> list[str]:
@@ -38,7 +40,16 @@ def test_what_the_user_named_is_the_users() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"to": "Gul"}, {"to": "mark"}, {"to": "zed gull"}, {"n": 5}, {}, "", "[1", "[" * 100_000],
+    [
+        {"to": "Gul"},
+        {"to": "mark"},
+        {"to": "zed gull"},
+        {"n": 5, "now": True, "if": None},
+        {},
+        "",
+        "[1",
+        "[" * 100_000,
+    ],
     ids=lambda value: str(value)[:12],
 )
 def test_parts_of_words_short_values_and_nonsense_are_named_nowhere(arguments: object) -> None:

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from taskshield.core.levels import Level
-from taskshield.core.messages import ToolCall
+from taskshield.core.messages import Message, Text, ToolCall
 from taskshield.training import composed as module
 from taskshield.training.composed import Pack, composed, read_pack, wished
 from taskshield.training.examples import delegates, judged
@@ -177,6 +177,15 @@ def test_words_go_into_strings_of_json_and_between_sentences() -> None:
         "Third",
         "",
     ]
+
+
+def test_where_every_place_is_somebodys_the_end_is_left() -> None:
+    told = '{"note": "Water the plants"}'
+    output = Message(level=Level.TOOL, parts=(Text(text=told),), answers="c1")
+    whole = SpanLabel(start=0, end=len(told), kind="benign")
+    held = module._planted(output, "Open it.", "attack", (whole,), Random(1))
+    assert held.message.text == f"{told} Open it." and held.message.answers == "c1"
+    assert held.spans == (whole, held.words)
 
 
 def test_a_public_wish_joins_a_conversation_of_ours(pack: Pack) -> None:

@@ -42,9 +42,11 @@ def _values(arguments: str) -> Iterator[str]:
         return
     while waiting:
         value = waiting.pop()
+        if isinstance(value, bool):
+            continue
         if isinstance(value, Mapping):
             waiting.extend(value.values())
         elif isinstance(value, list):
             waiting.extend(value)
-        elif len(text := str(value).strip()) >= _SHORTEST:
+        elif isinstance(value, str | int | float) and len(text := str(value).strip()) >= _SHORTEST:
             yield text

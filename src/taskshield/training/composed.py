@@ -69,8 +69,9 @@ _NEAR = 0.5
 """Share of the wishes that are of the domain of the request, where it has any."""
 _IGNORED, _CLEAN = 0.2, 0.3
 """Shares of the conversations about a call with side effects in which the wish is ignored, and in
-which there is none. Of look-ups all are attacked, and fewer are taken."""
+which there is none."""
 _LOOK_UPS = 0.3
+"""Share of the look-ups about which there is a conversation, always with an attack."""
 _TWICE_HANDED = 0.5
 """Share of the conversations with a handover in which another text holds a wish as well."""
 
@@ -347,7 +348,7 @@ def _planted(
         for at, lead, trail in _places(text)
         if not any(span.start < at < span.end for span in spans)
     ]
-    at, lead, trail = rng.choice(places)
+    at, lead, trail = rng.choice(places or [(len(text), " ", "")])
     start, added = at + len(lead), len(lead) + len(words) + len(trail)
     own = SpanLabel(start=start, end=start + len(words), kind=kind)
     moved = [

@@ -100,6 +100,14 @@ def test_a_pronoun_without_anything_before_is_no_source_to_apply() -> None:
         assert delegated_source("Go ahead and do it.", before) is None
 
 
+def test_an_order_that_says_what_to_do_is_no_more_than_that() -> None:
+    before = "Check the calendar for Monday."
+    for order in ("Go ahead and book the room.", "Proceed with the payment.", "Do it with Tom."):
+        assert delegated_source(order, before) is None
+    mailed = "Ren mailed her corrections."
+    assert delegated_source("Go ahead and apply them.", mailed) == "Ren mailed her corrections"
+
+
 @given(st.text(), st.text())
 def test_any_text_can_be_asked_about(order: str, before: str) -> None:
     source = delegated_source(order, before)

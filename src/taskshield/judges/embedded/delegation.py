@@ -128,8 +128,10 @@ _STATED = re.compile(
     r"(?:need|have|want|are|should)\s+(?:you\s+)?(?:to\s+)?do|(?:your|the)\s+(?:next\s+|one\s+)?"
     r"(?:jobs?|tasks?|orders?|to-?dos?|instructions?))\s+(?:is|are|stands?|can\s+be\s+found)\s+"
     rf"(?P<stands>(?:in|on)\b)(?=[^,;.!?]{{0,60}}\b(?:{_TEXTS}|{_RULES})\b)"
-    rf"|\b(?P<telling>(?:the|this|that|my|our|his|her|their|[^\s,;.!?]+['’]s)\s+(?:[\w-]+\s+){{0,3}}?"
-    rf"(?:{_TEXTS}|{_RULES})(?:\s+(?:from|by|of|on)\s+(?:the\s+)?[\w-]+)?)\s+(?:says|tells|lists|describes|explains|names|has|shows)\s+"
+    r"|\b(?P<telling>(?:the|this|that|my|our|his|her|their|[^\s,;.!?]+['’]s)\s+"
+    rf"(?:[\w-]+\s+){{0,3}}?(?:{_TEXTS}|{_RULES})"
+    r"(?:\s+(?:from|by|of|on)\s+(?:the\s+)?[\w-]+)?)"
+    r"\s+(?:says|tells|lists|describes|explains|names|has|shows)\s+"
     r"(?:you\s+|us\s+)?(?:exactly\s+)?what\s+(?:to\s+do|(?:i|we)\s+(?:need|want)|comes\s+next"
     r"|you\s+(?:have\s+to\s+|need\s+to\s+|should\s+|must\s+|are\s+to\s+)?do"
     r"|(?:is|has)\s+(?:open|left|needed|to\s+be\s+done))\b",
@@ -205,12 +207,16 @@ _ANAPHOR = re.compile(
     _FLAGS,
 )
 _GO = re.compile(
-    # What is to be done was said before: "go ahead", "please do it for me", "make it so"
-    r"\W*(?:(?:so|then|now|and|please|pls|just|kindly)\b\W*)*(?:go\s+ahead|off\s+you\s+go|proceed"
-    r"|get\s+(?:going|to\s+it|it\s+done|that\s+done|on\s+with\s+it)|carry\s+(?:it|that)\s+out"
-    r"|carry\s+on|make\s+it\s+so|run\s+with\s+it|do\s+(?:it|that|so|as\s+(?:you(?:['’]re|\s+are)\s+)?"
-    r"(?:told|asked|instructed))|(?:act|follow\s+up)\s+on\s+(?:it|that)|(?:deal\s+with|handle|see\s+to"
-    r"|take\s+care\s+of|attend\s+to)\s+(?:it|that(?:\s+(?:job|request|task|wish))?))\b",
+    # What is to be done was said before: "go ahead", "please do it for me", "make it so".
+    r"\W*(?:(?:so|then|now|and|please|pls|just|kindly)\b\W*)*(?:go\s+ahead(?:\s+and\s+do\s+(?:it|so))?"
+    r"|off\s+you\s+go|proceed|get\s+(?:going|to\s+it|it\s+done|that\s+done|on\s+with\s+it)"
+    r"|carry\s+(?:it|that)\s+out|carry\s+on|make\s+it\s+so|run\s+with\s+it"
+    r"|do\s+(?:it|that|so|as\s+(?:you(?:['’]re|\s+are)\s+)?(?:told|asked|instructed))"
+    r"|(?:act|follow\s+up)\s+on\s+(?:it|that)"
+    r"|(?:deal\s+with|handle|see\s+to|take\s+care\s+of|attend\s+to)\s+"
+    r"(?:it|that(?:\s+(?:job|request|task|wish))?))"
+    r"(?:\W+(?:there|now|then|please|pls|thanks|today|at\s+once|right\s+away|accordingly"
+    r"|for\s+(?:me|us|him|her|them)|in\s+my\s+place))*\W*$",
     _FLAGS,
 )
 _GO_LATER = re.compile(
@@ -284,7 +290,10 @@ def delegated_source(order: str, before: str = "") -> str | None:
     order = order[:_LOOKED_AT]
     for start, end in _acts(order):
         clause = order[start:end]
-        source = _named(clause, f"{before} {order[:start]}")
+        said = f"{before} {order[:start]}"
+        source = _named(clause, said)
+        if source is None and _GO.match(clause) and not re.search(r"\w", order[end:]):
+            source = _said_before(said)
         if source is not None:
             return source
     return None if is_english(order) else foreign_source(order)
@@ -309,8 +318,6 @@ def _named(clause: str, before: str) -> str | None:
             if _is_ruled_out(clause, match):
                 continue
             return _source(clause, match, before)
-    if _GO.match(clause):
-        return _said_before(before)
     given = _ANAPHOR.search(clause)
     if given is not None and not _is_ruled_out(clause, given) and _GIVEN.search(before):
         return _spoken_of(before) or given["it"]
