@@ -195,6 +195,8 @@ def test_public_wishes_are_taught_and_foreign_ones_asked_of_the_final_network(
 
     monkeypatch.setattr(module, "examined", examined)
     assert examine_foreign(course, quiet) is None
+    bare = replace(here, alignment=alignment_pack.write(tmp_path / "no valid rows"))
+    assert examine_foreign(bare, quiet) is None
     for _ in range(2):
         assert examine_foreign(here, quiet) is not None
     (talks,) = asked

@@ -134,11 +134,14 @@ def examine_kept(course: Course, log: Log) -> Findings | None:
 
 
 def examine_foreign(course: Course, log: Log) -> Findings | None:
-    """What the final network says about public conversations; it is not repeated."""
+    """What the final network says about public conversations, if any; it is not repeated."""
     if course.alignment is None:
         return None
     if not (course.out / "foreign.npz").exists():
         talks = list(composed(read_pack(course.alignment, "valid"), course.seed))
+        if not talks:
+            log("foreign: no rows of the second source are kept for validation")
+            return None
         _ask(course, final_network(course, log), "foreign", talks, [], log)
     return Findings.load(course.out / "foreign.npz")
 
