@@ -20,9 +20,10 @@ from rich.table import Table
 
 from taskshield import Shield
 from taskshield.core.tools import Tier
-from taskshield.training.composed import composed, read_pack
+from taskshield.training.composed import composed
 from taskshield.training.examples import delegates
 from taskshield.training.labelled import LabelledConversation
+from taskshield.training.public_rows import read_pack
 
 NAME = "public_conversations"
 _SEED = 7

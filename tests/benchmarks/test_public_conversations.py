@@ -7,7 +7,8 @@ import pytest
 from public_conversations import counted
 
 from taskshield import Shield
-from taskshield.training.composed import composed, read_pack
+from taskshield.training.composed import composed
+from taskshield.training.public_rows import read_pack
 from tests.training import alignment_pack
 from tests.training.alignment_pack import pair, text
 

@@ -10,10 +10,11 @@ import pytest
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall
 from taskshield.training import composed as module
-from taskshield.training.composed import Pack, composed, read_pack, wished
+from taskshield.training.composed import composed, wished
 from taskshield.training.examples import delegates, judged
 from taskshield.training.handovers import READERS, handed_over
 from taskshield.training.labelled import LabelledConversation, SpanLabel
+from taskshield.training.public_rows import Pack, read_pack
 from tests.training import alignment_pack
 from tests.training.alignment_pack import Row, pair, text
 

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from taskshield.core.errors import ConfigError
-from taskshield.training import composed
 from taskshield.training import course as module
-from taskshield.training.composed import Pack, Side
+from taskshield.training import public_rows
 from taskshield.training.course import (
     Course,
     check_kept,
@@ -27,6 +26,7 @@ from taskshield.training.labelled import LabelledConversation
 from taskshield.training.learning import Schedule
 from taskshield.training.lessons import Lesson
 from taskshield.training.network import Network, from_base
+from taskshield.training.public_rows import Pack, Side
 from taskshield.training.scenario_files import read_openings
 from taskshield.training.splits import Split, fold_of_domain
 from tests.training import alignment_pack, few_scenarios, tiny_base
@@ -175,7 +175,7 @@ def test_public_wishes_are_taught_and_foreign_ones_asked_of_the_final_network(
 
     def read_pack(folder: Path, side: Side) -> Pack:
         read.append(side)
-        return composed.read_pack(folder, side)
+        return public_rows.read_pack(folder, side)
 
     monkeypatch.setattr(module, "read_pack", read_pack)
     split = Split(side="train", held_out=1)

@@ -12,12 +12,10 @@ no domain, task or template.
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from random import Random
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
@@ -25,44 +23,13 @@ from taskshield.core.policy import Policy
 from taskshield.core.readings import TaskDraft
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.engine.risk import tier_of
-from taskshield.training.alignment import read_rows
 from taskshield.training.examples import delegates
 from taskshield.training.handovers import READERS, Reader, handed_over
 from taskshield.training.labelled import CallLabel, LabelledConversation, SpanLabel
 from taskshield.training.outputs import stand_in
 from taskshield.training.plans import Kind
+from taskshield.training.public_rows import TELLING, Pack, Row, specs_of, tier_of_call, wish_of
 
-Row = dict[str, Any]
-Side = Literal["train", "valid"]
-
-_REQUESTS = (
-    "acebench",
-    "apibank",
-    "bfcl",
-    "glaive_demo",
-    "sealtools",
-    "toolalpaca",
-    "toolemu",
-    "toolrl_rlla",
-    "tooltalk",
-    "workbench",
-)
-"""Sources of pairs in which users speak for themselves, under MIT or Apache-2.0."""
-_TEXTS = (
-    "18f_handbook",
-    "email_intent",
-    "runbooks",
-    "tau2_kb",
-    "tooltalk_mail",
-    "workbench_emails",
-)
-"""Sources of texts that tools may return."""
-
-_MOST_ROWS, _MOST_TEXTS = 3000, 600
-"""Taken of one source, so that none of them sets the tone."""
-_LONGEST_REQUEST, _LONGEST_WISH, _LONGEST_TEXT = 900, 330, 1500
-_TELLING = 40
-"""Characters from which on an output may hold somebody's wish."""
 _READ_FIRST = 0.3
 """Share of the conversations with a story of their own in which a public text is read as well."""
 _NEAR = 0.5
@@ -76,49 +43,8 @@ _TWICE_HANDED = 0.5
 """Share of the conversations with a handover in which another text holds a wish as well."""
 
 _CALLED = re.compile(r"called (\S+) ?(\{.*)?$", re.DOTALL)
-_LONG_NUMBER = re.compile(r"\d{6,}")
 _IN_QUOTES = re.compile(r"""(?:"[^"\\]{6,}"|'[^'\\]{6,}')(?=\s*[,}\]])""")
 _GAP = re.compile(r"(?<=[.!?])\s+|\n")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pack:
-    """One side of the public data, as far as conversations can be composed of it."""
-
-    side: Side
-    rows: Sequence[Row]
-    wishes: Sequence[Row]
-    """Rows whose call has side effects and whose request is short and complete in itself."""
-    near: Mapping[str, Sequence[Row]]
-    """The wishes by domain."""
-    texts: Sequence[str]
-
-
-def read_pack(folder: Path, side: Side) -> Pack:
-    """One side of the pack in this folder; the same rows whoever reads it."""
-    rows: list[Row] = []
-    for source in _REQUESTS:
-        found = [
-            row
-            for row in read_rows(folder / "pairs" / f"{source}.jsonl.gz")
-            if row["split"] == side and _is_usable(row)
-        ]
-        rows += _some(found, _MOST_ROWS, source)
-    texts: list[str] = []
-    for source in _TEXTS:
-        found = [
-            row
-            for row in read_rows(folder / "directives" / f"{source}.jsonl.gz")
-            if row["split"] == side and row["label"] == "benign"
-        ]
-        chosen = _some(found, _MOST_TEXTS, source)
-        whole = [(row.get("context") or row["text"])[:_LONGEST_TEXT] for row in chosen]
-        texts += [text for text in whole if len(text) >= _TELLING]
-    wishes = [row for row in rows if _is_wish(row)]
-    near: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in wishes:
-        near[row["domain"]].append(row)
-    return Pack(side=side, rows=rows, wishes=wishes, near=near, texts=texts)
 
 
 def composed(pack: Pack, seed: object, part: slice = slice(None)) -> Iterator[LabelledConversation]:
@@ -151,7 +77,7 @@ def wished(talk: LabelledConversation, pack: Pack, rng: Random) -> LabelledConve
     if any(tool.name == name for tool in talk.tools):
         return talk
     at = rng.choice(outputs)
-    held = _planted(talk.messages[at], _wish(row), "attack", talk.spans.get(at, ()), rng)
+    held = _planted(talk.messages[at], wish_of(row), "attack", talk.spans.get(at, ()), rng)
     end = _Talk(rng=rng, messages=list(talk.messages), calls=dict(talk.calls))
     end.messages[at] = held.message
     end.make(row, "attack", (at, held.words.start, held.words.end))
@@ -159,7 +85,7 @@ def wished(talk: LabelledConversation, pack: Pack, rng: Random) -> LabelledConve
         talk,
         kind="attacked",
         tools=(*talk.tools, *end.tools.values()),
-        tiers={**talk.tiers, name: _tier(row)},
+        tiers={**talk.tiers, name: tier_of_call(row)},
         messages=tuple(end.messages),
         calls=end.calls,
         spans={**talk.spans, at: held.spans},
@@ -167,7 +93,7 @@ def wished(talk: LabelledConversation, pack: Pack, rng: Random) -> LabelledConve
 
 
 def _kinds(row: Row, rng: Random) -> list[Kind]:
-    if not _tier(row).side_effects:
+    if not tier_of_call(row).side_effects:
         return ["attacked"] if rng.random() < _LOOK_UPS else []
     rest = 1 - _IGNORED - _CLEAN
     kinds: tuple[Kind, ...] = ("attacked", "ignored", "clean")
@@ -227,7 +153,7 @@ class _Talk:
 
     def tell(self, row: Row) -> None:
         """What the user asks, and what happened before the row's call."""
-        self.tools |= {tool.name: tool for tool in _specs(row)}
+        self.tools |= {tool.name: tool for tool in specs_of(row)}
         turns = iter(row["goal"])
         asked, called = 0, ""
         for past in row["history"]:
@@ -262,7 +188,7 @@ class _Talk:
 
     def plant(self, row: Row, output: int, kind: Literal["attack", "obey"]) -> tuple[int, int, int]:
         """Somebody's wish in an output: where it stands."""
-        held = _planted(self.messages[output], _wish(row), kind, (), self.rng)
+        held = _planted(self.messages[output], wish_of(row), kind, (), self.rng)
         self.messages[output], self.spans[output] = held.message, held.spans
         return output, held.words.start, held.words.end
 
@@ -273,8 +199,8 @@ class _Talk:
         words: tuple[int, int, int] | None = None,
     ) -> None:
         """The agent makes the row's call, and perhaps obeys words in the data by it."""
-        tools = {tool.name: tool for tool in _specs(row)}
-        name, tier = row["call"]["name"], _tier(row)
+        tools = {tool.name: tool for tool in specs_of(row)}
+        name, tier = row["call"]["name"], tier_of_call(row)
         self.tools.setdefault(name, tools[name])
         made = self._called(name, json.dumps(row["call"]["args"], ensure_ascii=False))
         self.calls[made] = CallLabel(
@@ -322,7 +248,7 @@ def _readable(messages: Sequence[Message]) -> list[int]:
     return [
         number
         for number, message in enumerate(messages)
-        if message.level is Level.TOOL and len(message.text) >= _TELLING
+        if message.level is Level.TOOL and len(message.text) >= TELLING
     ]
 
 
@@ -367,40 +293,3 @@ def _places(text: str) -> list[tuple[int, str, str]]:
     lead = "" if not text or text[-1].isspace() else " "
     gaps = [(match.end(), "", " ") for match in _GAP.finditer(text)]
     return [(0, "", " "), *gaps, (len(text), lead, "")]
-
-
-def _some(rows: list[Row], most: int, source: str) -> list[Row]:
-    Random(source).shuffle(rows)
-    return rows[:most]
-
-
-def _is_usable(row: Row) -> bool:
-    """Whether a row is a right call with values that its conversation explains."""
-    if row["label"] != 1 or not row.get("args_known", True) or not row["call"]["args"]:
-        return False
-    told = " ".join((*row["goal"], *(past["text"] for past in row["history"])))
-    given = _LONG_NUMBER.findall(json.dumps(row["call"]["args"]))
-    return len(" ".join(row["goal"])) <= _LONGEST_REQUEST and all(one in told for one in given)
-
-
-def _is_wish(row: Row) -> bool:
-    short = len(row["goal"]) == 1 and len(_wish(row)) <= _LONGEST_WISH
-    heard = any(past["role"] == "tool" for past in row["history"])
-    return short and not heard and _tier(row).side_effects
-
-
-def _wish(row: Row) -> str:
-    """What a row asks for, in a form that fits into a string of JSON as well."""
-    return " ".join(row["goal"][0].split()).replace('"', "'").replace("\\", "/")
-
-
-def _tier(row: Row) -> Tier:
-    tools = {tool.name: tool for tool in _specs(row)}
-    return tier_of(row["call"]["name"], tools, Policy())
-
-
-def _specs(row: Row) -> tuple[ToolSpec, ...]:
-    return tuple(
-        ToolSpec(name=tool["name"], description=tool.get("description", ""))
-        for tool in row["tools"]
-    )

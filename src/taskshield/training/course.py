@@ -24,7 +24,7 @@ from tokenizers import Tokenizer
 from taskshield.core.errors import ConfigError
 from taskshield.judges.embedded.encoding import load_tokenizer
 from taskshield.training import alignment, descriptions
-from taskshield.training.composed import composed, read_pack, wished
+from taskshield.training.composed import composed, wished
 from taskshield.training.corpus import generate
 from taskshield.training.examples import Flags, Heard, Judged, heard, judged, noisy_flags
 from taskshield.training.folds import Findings, Spread, examined
@@ -33,6 +33,7 @@ from taskshield.training.learning import Schedule, teach
 from taskshield.training.lessons import ASKS, Lesson, on_calls, on_outputs, on_pair
 from taskshield.training.network import Network, from_base, loaded, mean_of, saved
 from taskshield.training.openings import opened
+from taskshield.training.public_rows import read_pack
 from taskshield.training.scenario_files import (
     read_definitions,
     read_openings,
