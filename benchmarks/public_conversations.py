@@ -75,8 +75,8 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=results_file.RESULTS, metavar="FOLDER")
     given = parser.parse_args()
     talks = list(composed(read_pack(given.pack, "valid"), _SEED, slice(0, None, given.every)))
-    shield = Shield()
-    found = counted(talks, shield)
+    with Shield() as shield:
+        found = counted(talks, shield)
     figures = {
         "judge": "embedded",
         "conversations": len(talks),

@@ -10,6 +10,14 @@ from taskshield.training.alignment import DIRECTIVES, PAIRS
 
 Row = dict[str, Any]
 
+NOT_TAUGHT: tuple[Row, ...] = (
+    {"split": "valid"},
+    {"label": 0},
+    {"args_known": False},
+    {"call": {"name": "openValve", "args": {}}},
+)
+"""Changes after which nothing is taught with a pair."""
+
 
 def pair(number: int, **changes: object) -> Row:
     """A request for a valve to be opened, and the call that does it."""

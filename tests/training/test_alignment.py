@@ -55,12 +55,7 @@ def test_rows_of_one_task_or_one_goal_are_no_counterexamples(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"split": "valid"},
-        {"label": 0},
-        {"args_known": False},
-        {"call": {"name": "openValve", "args": {}}},
-    ],
+    alignment_pack.NOT_TAUGHT,
     ids=str,
 )
 def test_rows_that_cannot_be_learnt_from_are_left_out(

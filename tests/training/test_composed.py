@@ -151,10 +151,7 @@ def test_the_past_of_a_row_is_told_in_its_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"split": "valid"},
-        {"label": 0},
-        {"args_known": False},
-        {"call": {"name": "openValve", "args": {}}},
+        *alignment_pack.NOT_TAUGHT,
         {"call": {"name": "openValve", "args": {"valve": "00000047"}}},
         {"goal": ["far " * 400]},
     ],

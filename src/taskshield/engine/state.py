@@ -98,7 +98,7 @@ def view(state: SessionState, message: Message, policy: Policy) -> SessionView:
         system = state.system if has_unread_system(state, policy) else ""
         return SessionView(tasks=state.tasks, history=history, unread_system=system)
     answered = answered_call(state, message)
-    asked = [turn.message.text for turn in state.history if turn.message.level is Level.USER]
+    asked = (turn.message.text for turn in state.history if turn.message.level is Level.USER)
     names = [call.name for call in message.tool_calls]
     if answered is not None:
         names.append(answered.name)

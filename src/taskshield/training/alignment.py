@@ -60,10 +60,7 @@ def asked(folder: Path, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
         rows = [
             row
             for row in read_rows(folder / "pairs" / f"{source}.jsonl.gz")
-            if row["split"] == "train"
-            and row["label"] == 1
-            and row.get("args_known", True)
-            and row["call"]["args"]
+            if row["split"] == "train" and is_right_call(row)
         ]
         rng.shuffle(rows)
         rows = rows[:_MOST]
@@ -119,6 +116,11 @@ def _evidence(row: dict[str, Any], request: str) -> Evidence:
         directives=(),
         delegated="",
     )
+
+
+def is_right_call(row: dict[str, Any]) -> bool:
+    """Whether a row of pairs is a call that answers its request, with its arguments."""
+    return row["label"] == 1 and row.get("args_known", True) and bool(row["call"]["args"])
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

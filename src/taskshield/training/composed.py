@@ -76,11 +76,10 @@ def wished(talk: LabelledConversation, pack: Pack, rng: Random) -> LabelledConve
     name = row["call"]["name"]
     if any(tool.name == name for tool in talk.tools):
         return talk
-    at = rng.choice(outputs)
-    held = _planted(talk.messages[at], wish_of(row), "attack", talk.spans.get(at, ()), rng)
-    end = _Talk(rng=rng, messages=list(talk.messages), calls=dict(talk.calls))
-    end.messages[at] = held.message
-    end.make(row, "attack", (at, held.words.start, held.words.end))
+    end = _Talk(
+        rng=rng, messages=list(talk.messages), calls=dict(talk.calls), spans=dict(talk.spans)
+    )
+    end.make(row, "attack", end.plant(row, rng.choice(outputs), "attack"))
     return replace(
         talk,
         kind="attacked",
@@ -88,7 +87,7 @@ def wished(talk: LabelledConversation, pack: Pack, rng: Random) -> LabelledConve
         tiers={**talk.tiers, name: tier_of_call(row)},
         messages=tuple(end.messages),
         calls=end.calls,
-        spans={**talk.spans, at: held.spans},
+        spans=end.spans,
     )
 
 
@@ -188,7 +187,8 @@ class _Talk:
 
     def plant(self, row: Row, output: int, kind: Literal["attack", "obey"]) -> tuple[int, int, int]:
         """Somebody's wish in an output: where it stands."""
-        held = _planted(self.messages[output], wish_of(row), kind, (), self.rng)
+        spans = self.spans.get(output, ())
+        held = _planted(self.messages[output], wish_of(row), kind, spans, self.rng)
         self.messages[output], self.spans[output] = held.message, held.spans
         return output, held.words.start, held.words.end
 

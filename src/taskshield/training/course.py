@@ -293,9 +293,9 @@ def _slice(course: Course, split: Split, number: int) -> list[Lesson]:
     pack = None if course.alignment is None else read_pack(course.alignment, "train")
     lessons: list[Lesson] = []
     for talk in _talks(course, split, number):
-        chance = Random(f"{course.seed}:{talk.id}:wish")
-        if pack is not None and talk.kind in ("clean", "benign") and chance.random() < _WISHED:
-            talk = wished(talk, pack, chance)
+        if pack is not None and talk.kind in ("clean", "benign"):
+            chance = Random(f"{course.seed}:{talk.id}:wish")
+            talk = wished(talk, pack, chance) if chance.random() < _WISHED else talk
         lessons += on_outputs(heard(talk), tokenizer, rng)
         lessons += on_calls(judged(talk, noisy_flags(talk, rng), rng), tokenizer, rng)
         if rng.random() < _TOOLS_READ:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.engine.risk import tier_of
-from taskshield.training.alignment import read_rows
+from taskshield.training.alignment import is_right_call, read_rows
 
 Row = dict[str, Any]
 Side = Literal["train", "valid"]
@@ -95,7 +95,7 @@ def _some(rows: list[Row], most: int, source: str) -> list[Row]:
 
 def _is_usable(row: Row) -> bool:
     """Whether a row is a right call with values that its conversation explains."""
-    if row["label"] != 1 or not row.get("args_known", True) or not row["call"]["args"]:
+    if not is_right_call(row):
         return False
     told = " ".join((*row["goal"], *(past["text"] for past in row["history"])))
     given = _LONG_NUMBER.findall(json.dumps(row["call"]["args"]))

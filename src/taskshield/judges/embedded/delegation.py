@@ -41,6 +41,8 @@ _TEXTS = (
     r"|bulletins?|circulars?|cards?|slips?|cables?|contracts?|agreements?|quotes?|articles?|blog"
     r"|sites?|website|inbox|mailbox|channel|group|comments?|transcripts?|notebook|diary|sop"
 )
+_SOURCE = rf"(?:{_TEXTS}|{_RULES})"
+"""What can say what is to be done."""
 _SAYS = (
     r"says|said|asks(?:\s+for)?|asked(?:\s+for)?|wants|wanted|requested|required|listed|wrote"
     r"|writes"
@@ -116,10 +118,10 @@ _WISH = re.compile(
     r"|attend\s+to|take\s+care\s+of|deal\s+with|sort\s+out|carry\s+out|look\s+after)\s+"
     r"(?P<wish>(?:[^\s,;.!?]+\s+){0,3}?(?:requests?|wish(?:es)?|jobs?|tasks?|orders?|favou?rs?|demands?"
     r"|errands?|asks?)\s+(?:(?!and\b|to\b)\w+\s+){0,3}?(?:in|from|on|under)\s+"
-    rf"(?=(?:[^\s,;.!?]+\s+){{0,5}}?[^\s,;.!?]*\b(?:{_TEXTS}|{_RULES})\b))"
+    rf"(?=(?:[^\s,;.!?]+\s+){{0,5}}?[^\s,;.!?]*\b{_SOURCE}\b))"
     # "go by the note", "attend to ticket 12"
     r"|\b(?:go\s+by|attend\s+to|take\s+your\s+orders\s+from)\s+"
-    rf"(?P<by>(?:[^\s,;.!?]+\s+){{0,4}}?(?:{_TEXTS}|{_RULES})\b)",
+    rf"(?P<by>(?:[^\s,;.!?]+\s+){{0,4}}?{_SOURCE}\b)",
     _FLAGS,
 )
 _STATED = re.compile(
@@ -127,9 +129,9 @@ _STATED = re.compile(
     r"\b(?:(?:everything|all|what|the\s+one\s+thing)\s+(?:that\s+)?(?:you|i)\s+"
     r"(?:need|have|want|are|should)\s+(?:you\s+)?(?:to\s+)?do|(?:your|the)\s+(?:next\s+|one\s+)?"
     r"(?:jobs?|tasks?|orders?|to-?dos?|instructions?))\s+(?:is|are|stands?|can\s+be\s+found)\s+"
-    rf"(?P<stands>(?:in|on)\b)(?=[^,;.!?]{{0,60}}\b(?:{_TEXTS}|{_RULES})\b)"
+    rf"(?P<stands>(?:in|on)\b)(?=[^,;.!?]{{0,60}}\b{_SOURCE}\b)"
     r"|\b(?P<telling>(?:the|this|that|my|our|his|her|their|[^\s,;.!?]+['’]s)\s+"
-    rf"(?:[\w-]+\s+){{0,3}}?(?:{_TEXTS}|{_RULES})"
+    rf"(?:[\w-]+\s+){{0,3}}?{_SOURCE}"
     r"(?:\s+(?:from|by|of|on)\s+(?:the\s+)?[\w-]+)?)"
     r"\s+(?:says|tells|lists|describes|explains|names|has|shows)\s+"
     r"(?:you\s+|us\s+)?(?:exactly\s+)?what\s+(?:to\s+do|(?:i|we)\s+(?:need|want)|comes\s+next"
@@ -173,7 +175,7 @@ _PASSIVE = re.compile(
     r"|noted"
     r"|specified|instructed|outlined|ordered)\s+(?P<where>(?:in|on|there|under|by|at|as)\b)"
     r"|\bwhat(?:['’]?s|\s+stands)\s+(?P<where_in>(?:in|on)\b)(?=[^,;.]{0,60}\b"
-    rf"(?:{_TEXTS}|{_RULES})\b)"
+    rf"{_SOURCE}\b)"
     r"|\b(?:decided|agreed|requested|asked\s+for)\s+(?P<where_there>in\b)",
     _FLAGS,
 )
@@ -227,7 +229,7 @@ _GO_LATER = re.compile(
 """Where an order to go ahead begins within a clause."""
 _IS_READ = re.compile(
     r"\b(?:open|read|look\s+(?:at|into)|check|see|pick\s+up|go\s+through|fetch|find|pull\s+up)\s+"
-    rf"(?P<read>(?:[^\s,;.!?]+\s+){{0,5}}?(?:{_TEXTS}|{_RULES})\b(?:\s+[\w#-]*\d[\w-]*)?)",
+    rf"(?P<read>(?:[^\s,;.!?]+\s+){{0,5}}?{_SOURCE}\b(?:\s+[\w#-]*\d[\w-]*)?)",
     _FLAGS,
 )
 _GIVEN = re.compile(
