@@ -135,11 +135,20 @@ def redaction() -> str:
 
 def public_conversations() -> str:
     """Conversations composed of public data."""
+    return _held("public_conversations")
+
+
+def pointed_work() -> str:
+    """Conversations in which users point at what others ask for."""
+    return _held("pointed_work")
+
+
+def _held(name: str) -> str:
     return _grid(
-        ("conversations in which", "calls", "number", "held"),
+        ("conversations in which", "of", "number", "held"),
         [
-            (who, what, f"{each['calls']:,}", f"{100 * each['share']:.1f}")
-            for who, counts in _record("public_conversations")["held"].items()
+            (who, what, f"{each['number']:,}", f"{100 * each['share']:.1f}")
+            for who, counts in _record(name)["held"].items()
             for what, each in counts.items()
         ],
     )
@@ -242,6 +251,7 @@ TABLES: dict[str, Callable[[], str]] = {
         adaptive_attacks,
         redaction,
         public_conversations,
+        pointed_work,
         latency,
         server,
         budgets,

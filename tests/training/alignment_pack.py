@@ -67,3 +67,11 @@ def write(
                 for row in rows if number == 0 else ():
                     lines.write(json.dumps(row, ensure_ascii=False) + "\n")
     return folder
+
+
+def write_valid(folder: Path) -> Path:
+    """A pack whose rows are all kept for validation; returns it."""
+    goals = [[f"Open valve V-{n}55 to 3{n}.5 percent."] for n in range(4)]
+    pairs = [pair(n, split="valid", task=n, goal=goal) for n, goal in enumerate(goals)]
+    texts = [text(n, split="valid", label="benign") for n in range(2)]
+    return write(folder, pairs=pairs, texts=texts)

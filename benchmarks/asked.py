@@ -1,0 +1,90 @@
+"""What a shield holds in labelled conversations: counted, shown and written down.
+
+Every message is put to the shield as an agent's messages are, and nothing is executed.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rich.table import Table
+
+from taskshield import Shield
+from taskshield.core.tools import Tier
+from taskshield.training.examples import delegates
+from taskshield.training.labelled import LabelledConversation
+
+Counts = Mapping[str, Mapping[str, "Count"]]
+"""By who decides, and by what kind of thing is counted."""
+
+
+@dataclass(slots=True)
+class Count:
+    """Things of one kind, and how many of them are held."""
+
+    number: int = 0
+    held: int = 0
+
+    @property
+    def share(self) -> float:
+        """How many of them are held, from 0 to 1."""
+        return self.held / max(1, self.number)
+
+    def add(self, *, held: bool) -> None:
+        """One more."""
+        self.number += 1
+        self.held += held
+
+
+def counted(talks: Iterable[LabelledConversation], shield: Shield) -> Counts:
+    """What is held of look-ups, good calls with side effects, drift and attackers' calls.
+
+    And in how many conversations without an attacker's call any good one is held.
+    """
+    found: defaultdict[str, defaultdict[str, Count]] = defaultdict(lambda: defaultdict(Count))
+    for talk in talks:
+        counts = found["the user hands over" if delegates(talk) else "the user asks"]
+        disturbed = False
+        session = shield.session(tools=talk.tools)
+        for message in talk.messages:
+            for verdict in session.add(message).calls:
+                held = not verdict.allowed
+                counts[_what(talk, verdict.call.name, verdict.call.id)].add(held=held)
+                disturbed |= held and talk.calls[verdict.call.id].aligned
+        if all(label.kind != "attack" for label in talk.calls.values()):
+            counts["conversation without an attack"].add(held=disturbed)
+    return {who: dict(counts) for who, counts in found.items()}
+
+
+def _what(talk: LabelledConversation, tool: str, call: str) -> str:
+    label = talk.calls[call]
+    if not label.aligned:
+        return label.kind
+    tier = talk.tiers.get(tool, Tier.WRITE)  # an undeclared one may act
+    return "good" if tier.side_effects else "look-up"
+
+
+def shown(found: Counts) -> Table:
+    """The counts as a table."""
+    table = Table("conversations in which", "calls", "number", "held, %")
+    for who, counts in found.items():
+        for what, count in counts.items():
+            table.add_row(who, what, str(count.number), f"{100 * count.share:.1f}")
+    return table
+
+
+def figures(talks: Iterable[LabelledConversation], found: Counts) -> dict[str, object]:
+    """The counts as they are written down."""
+    domains = [talk.domain for talk in talks]
+    return {
+        "judge": "embedded",
+        "conversations": len(domains),
+        "domains": len(set(domains)),
+        "held": {
+            who: {
+                what: {"number": count.number, "held": count.held, "share": round(count.share, 4)}
+                for what, count in counts.items()
+            }
+            for who, counts in found.items()
+        },
+    }

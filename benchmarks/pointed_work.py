@@ -1,0 +1,51 @@
+"""How much of the work the embedded judge holds that users point at and others ask for.
+
+The conversations are made of scenarios that no shipped network was taught: the user's task leads to
+a link, a form, an address that somebody's request in the data names, though the user hands
+authority to nobody. `data/conversations/README.md` tells more.
+
+Attacks are worded in styles that the network knows; what counts here are the good calls.
+"""
+
+import argparse
+from pathlib import Path
+
+import asked
+import results_file
+from rich.console import Console
+
+from taskshield import Shield
+from taskshield.training.corpus import generate
+from taskshield.training.scenario_files import read_scenarios, read_styles
+
+NAME = "pointed_work"
+DATA = Path(__file__).parents[1] / "data" / "conversations"
+FILES = ("corridors", "mailbags", "signposts", "waypoints")
+_SEED = 7
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--per-scenario", type=int, default=6, metavar="N", help="conversations for each scenario"
+    )
+    parser.add_argument("--results", type=Path, default=results_file.RESULTS, metavar="FOLDER")
+    given = parser.parse_args()
+    scenarios = [one for one in read_scenarios(DATA / "scenarios") if one.id.startswith(FILES)]
+    talks = list(
+        generate(
+            scenarios, read_styles(DATA / "styles"), seed=_SEED, per_scenario=given.per_scenario
+        )
+    )
+    with Shield() as shield:
+        found = asked.counted(talks, shield)
+    told = {"scenarios": len(scenarios), **asked.figures(talks, found)}
+    path = results_file.write(
+        NAME, told, inputs=[f"{name}.jsonl" for name in FILES], folder=given.results
+    )
+    Console().print(asked.shown(found))
+    print(f"written to {path.name}")
+
+
+if __name__ == "__main__":
+    main()
