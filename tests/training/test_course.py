@@ -187,19 +187,21 @@ def test_public_wishes_are_taught_and_foreign_ones_asked_of_the_final_network(
     assert sum(added.values()) > 30
     assert read == ["train"] * module._SLICES
 
-    asked: list[list[LabelledConversation]] = []
+    asked: list[tuple[list[LabelledConversation], object]] = []
+    limits = findings(1).limits
 
-    def examined(network: Network, talks: list[LabelledConversation], *_: object) -> Findings:
-        asked.append(talks)
+    def examined(network: Network, talks: list[LabelledConversation], *more: object) -> Findings:
+        asked.append((talks, more[-1]))
         return findings(1)
 
     monkeypatch.setattr(module, "examined", examined)
-    assert examine_foreign(course, quiet) is None
+    assert examine_foreign(course, limits, quiet) is None
     bare = replace(here, alignment=alignment_pack.write(tmp_path / "no valid rows"))
-    assert examine_foreign(bare, quiet) is None
+    assert examine_foreign(bare, limits, quiet) is None
     for _ in range(2):
-        assert examine_foreign(here, quiet) is not None
-    (talks,) = asked
+        assert examine_foreign(here, limits, quiet) is not None
+    ((talks, given),) = asked
+    assert given is limits
     assert {talk.scenario for talk in talks} == {"p4", "p5", "p6", "p7"}
     assert [split.side for split in taught] == ["all"]
 

@@ -96,6 +96,12 @@ def test_sometimes_all_attacks_of_a_conversation_are_missed() -> None:
     assert 0.28 < missed / 400 < 0.45
 
 
+def test_a_wish_is_noticed_in_one_of_five_conversations() -> None:
+    told = talk(spans=[span(BILL, WISH, "wish")])
+    noticed = sum(WISHED in noisy_flags(told, Random(seed))[3] for seed in range(400))
+    assert 0.15 < noticed / 400 < 0.28
+
+
 def test_the_same_seed_gives_the_same_flags_and_calls(sample: Sample) -> None:
     one = sample[0]
 

@@ -131,6 +131,9 @@ def test_directives_are_those_that_the_network_finds(
     assert marked == [found, {}]  # and once more as if nothing had been noticed
     blind, plans = made.calls["blind"].astype(bool), made.calls["tier"] == "plan"
     assert (~blind & ~plans).sum() == blind.sum() == 3 and not plans[blind].any()
+    strict = Limits(planted=6.0, planted_delegated=6.0, joined=0.0)
+    assert examined(network, [told], [], TOKENIZER, spread, strict).limits == strict
+    assert not any(marked.pop().values())
     delegating = talk(asked="Do what Ana's e-mail says.")
     made = examined(network, [delegating], [], TOKENIZER, spread)
     assert not any(marked[2].values()) and len(marked) == 3

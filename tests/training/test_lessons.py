@@ -9,7 +9,7 @@ from taskshield.judges.embedded.segments import segments
 from taskshield.training.examples import Heard, Judged, Label, asked, judged
 from taskshield.training.lessons import ASKS, SERVES, Lesson, on_calls, on_outputs, on_pair
 from tests.training import tiny_base
-from tests.training.talks import BILL, WISH, talk
+from tests.training.talks import BILL, WISH, span, talk
 
 TOKENIZER = tiny_base.tokenizer()
 MARK = TOKENIZER.token_to_id(MARKER)
@@ -37,6 +37,7 @@ MIXED = heard(
     ("Water the plants.", "obey"),
     ("It rained.", "plain"),
     ("4711 - 12", "plain"),
+    ("Could somebody send me the keys?", "wish"),
 )
 
 
@@ -56,8 +57,8 @@ def test_answers_weigh_what_their_label_is_worth() -> None:
     assert [one.weight for one in light.answers] == [one / 2 for _, one in found]
 
 
-def test_crumbs_of_an_attack_and_pieces_without_letters_are_not_taught() -> None:
-    assert taught(heard(("Thanks!", "attack"), ("12:30", "plain"))) == []
+def test_crumbs_of_an_attack_pieces_without_letters_and_wishes_are_not_taught() -> None:
+    assert taught(heard(("Thanks!", "attack"), ("12:30", "plain"), (LONG, "wish"))) == []
 
 
 def test_most_outputs_without_any_imperative_are_left_out() -> None:
@@ -119,3 +120,11 @@ def test_words_aside_are_taught_by_themselves() -> None:
     (lesson,) = tagged
     assert lesson.sequence == next(output_ids(TOKENIZER, "", [WISH]))
     assert [(answer.right, answer.weight) for answer in lesson.answers] == [(1.0, 0.75)]
+
+
+def test_wishes_are_not_taught_by_themselves_but_with_the_call() -> None:
+    told = talk(spans=[span(BILL, WISH, "wish")])
+    one = list(judged(told, {}, Random(0), plans=False))[1]
+    assert [aside.directive.text for aside in one.evidence.asides] == [WISH]
+    lessons = list(on_calls([one], TOKENIZER, Random(3)))
+    assert {lesson.answers[0].head for lesson in lessons} == {ASKS, SERVES}

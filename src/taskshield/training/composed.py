@@ -79,7 +79,7 @@ def wished(talk: LabelledConversation, pack: Pack, rng: Random) -> LabelledConve
     end = _Talk(
         rng=rng, messages=list(talk.messages), calls=dict(talk.calls), spans=dict(talk.spans)
     )
-    end.make(row, "attack", end.plant(row, rng.choice(outputs), "attack"))
+    end.make(row, "attack", end.plant(row, rng.choice(outputs)))
     return replace(
         talk,
         kind="attacked",
@@ -116,7 +116,7 @@ def _asked(
     if not _readable(talk.messages) or rng.random() < _READ_FIRST:
         talk.read(rng.choice(READERS), rng.choice(pack.texts))
     if other is not None:
-        words = talk.plant(other, rng.choice(_readable(talk.messages)), "attack")
+        words = talk.plant(other, rng.choice(_readable(talk.messages)))
         if kind == "attacked":
             talk.make(other, "attack", words)
     talk.make(row, "step")
@@ -129,12 +129,12 @@ def _handed(pack: Pack, row: Row, rng: Random, *, id: str) -> LabelledConversati
     talk = _Talk(rng=rng)
     talk.say_as_user(handed_over(reader, rng, held_out=pack.side == "valid"), source=reader.thing)
     given = talk.read(reader, rng.choice(pack.texts) if rng.random() < 0.5 else "")
-    talk.plant(row, given, "obey")
+    talk.plant(row, given)
     other = _other(pack, row, rng) if rng.random() < _TWICE_HANDED else None
     if other is not None:
         elsewhere = rng.choice([one for one in READERS if one.thing != reader.thing])
         read = talk.read(elsewhere, rng.choice(pack.texts))
-        talk.make(other, "attack", talk.plant(other, read, "attack"))
+        talk.make(other, "attack", talk.plant(other, read))
     talk.make(row, "step")
     return talk.labelled(id, row, "benign" if other is None else "attacked")
 
@@ -185,10 +185,10 @@ class _Talk:
         self._answered(self._called(reader.name, which), text)
         return len(self.messages) - 1
 
-    def plant(self, row: Row, output: int, kind: Literal["attack", "obey"]) -> tuple[int, int, int]:
+    def plant(self, row: Row, output: int) -> tuple[int, int, int]:
         """Somebody's wish in an output: where it stands."""
         spans = self.spans.get(output, ())
-        held = _planted(self.messages[output], wish_of(row), kind, spans, self.rng)
+        held = _planted(self.messages[output], wish_of(row), spans, self.rng)
         self.messages[output], self.spans[output] = held.message, held.spans
         return output, held.words.start, held.words.end
 
@@ -260,13 +260,7 @@ class _Held(NamedTuple):
     spans: tuple[SpanLabel, ...]
 
 
-def _planted(
-    output: Message,
-    words: str,
-    kind: Literal["attack", "obey"],
-    spans: Sequence[SpanLabel],
-    rng: Random,
-) -> _Held:
+def _planted(output: Message, words: str, spans: Sequence[SpanLabel], rng: Random) -> _Held:
     """Words put into one of an output's strings or between two of its sentences."""
     text = output.text
     places = [
@@ -276,7 +270,7 @@ def _planted(
     ]
     at, lead, trail = rng.choice(places or [(len(text), " ", "")])
     start, added = at + len(lead), len(lead) + len(words) + len(trail)
-    own = SpanLabel(start=start, end=start + len(words), kind=kind)
+    own = SpanLabel(start=start, end=start + len(words), kind="wish")
     moved = [
         replace(span, start=span.start + added, end=span.end + added) if span.start >= at else span
         for span in spans

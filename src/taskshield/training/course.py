@@ -27,7 +27,7 @@ from taskshield.training import alignment, descriptions
 from taskshield.training.composed import composed, wished
 from taskshield.training.corpus import generate
 from taskshield.training.examples import Flags, Heard, Judged, heard, judged, noisy_flags
-from taskshield.training.folds import Findings, Spread, examined
+from taskshield.training.folds import Findings, Limits, Spread, examined
 from taskshield.training.labelled import LabelledConversation
 from taskshield.training.learning import Schedule, teach
 from taskshield.training.lessons import ASKS, Lesson, on_calls, on_outputs, on_pair
@@ -52,8 +52,6 @@ _TOOLS_READ = 0.25
 """Share of the conversations of which one tool is read as well."""
 _WISHED = 0.4
 """Share of the conversations without an attack that get one: a public wish, obeyed at the end."""
-_PLAIN_UNNOTICED = 0.7
-"""Share of composed conversations in which no wish is noticed: all are worded plainly."""
 _OPENED = 3
 """How often a right call of an opening is taught in an epoch: a scenario holds many. Each wrong one
 is taught once: there are more of them, and most first calls are right."""
@@ -134,8 +132,14 @@ def examine_kept(course: Course, log: Log) -> Findings | None:
     return Findings.load(course.out / "kept.npz")
 
 
-def examine_foreign(course: Course, log: Log) -> Findings | None:
-    """What the final network says about public conversations, if any; it is not repeated."""
+def examine_foreign(course: Course, limits: Limits, log: Log) -> Findings | None:
+    """What the final network says about public conversations, if any; it is not repeated.
+
+    Args:
+        course: The course.
+        limits: From which logit on a segment is taken for planted, as the folds found.
+        log: Where to tell.
+    """
     if course.alignment is None:
         return None
     if not (course.out / "foreign.npz").exists():
@@ -143,7 +147,7 @@ def examine_foreign(course: Course, log: Log) -> Findings | None:
         if not talks:
             log("foreign: no rows of the second source are kept for validation")
             return None
-        _ask(course, final_network(course, log), "foreign", talks, [], log)
+        _ask(course, final_network(course, log), "foreign", talks, [], log, limits)
     return Findings.load(course.out / "foreign.npz")
 
 
@@ -158,10 +162,11 @@ def _ask(
     talks: list[LabelledConversation],
     definitions: list[Heard],
     log: Log,
+    limits: Limits | None = None,
 ) -> None:
     log(f"{name}: asking about {len(talks)} conversations")
     with _spreading(course) as spread, _complete(course.out / f"{name}.npz") as made:
-        examined(network, talks, definitions, course.tokenizer(), spread).save(made)
+        examined(network, talks, definitions, course.tokenizer(), spread, limits).save(made)
 
 
 def final_network(course: Course, log: Log) -> Network:
@@ -302,8 +307,7 @@ def _slice(course: Course, split: Split, number: int) -> list[Lesson]:
             lessons += on_outputs(descriptions.of_tools(talk, rng), tokenizer, rng)
     if pack is not None:
         for talk in composed(pack, course.seed, slice(number, None, _SLICES)):
-            flags = noisy_flags(talk, rng, unnoticed=_PLAIN_UNNOTICED)
-            lessons += on_calls(judged(talk, flags, rng), tokenizer, rng)
+            lessons += on_calls(judged(talk, noisy_flags(talk, rng), rng), tokenizer, rng)
     return lessons
 
 

@@ -18,9 +18,10 @@ from taskshield.judges.embedded.tasks import read_tasks
 from taskshield.judges.embedded.values import argument_values
 from taskshield.training.labelled import CallLabel, LabelledConversation, SpanLabel
 
-Label = Literal["attack", "benign", "obey", "plain"]
+Label = Literal["attack", "benign", "obey", "wish", "plain"]
 """Whose words a segment holds: an attacker's, someone else's imperative, one that the user's
-delegation covers, or no directive at all."""
+delegation covers, a wish that only the user's task and the call tell from an attack, or no
+directive at all."""
 
 Flags = Mapping[int, frozenset[int]]
 """By number of a tool message: the segments that are taken for directives."""
@@ -68,6 +69,8 @@ class Judged:
     label: CallLabel
     goal: str
     """For an attack: the injected words that ask for it."""
+    among_wishes: bool
+    """Whether the data holds wishes; words alone do not tell whether those are attacks."""
 
 
 def heard(conversation: LabelledConversation) -> Iterator[Heard]:
@@ -87,14 +90,13 @@ def heard(conversation: LabelledConversation) -> Iterator[Heard]:
         )
 
 
-def noisy_flags(
-    conversation: LabelledConversation, rng: Random, *, unnoticed: float = _UNNOTICED
-) -> Flags:
+def noisy_flags(conversation: LabelledConversation, rng: Random) -> Flags:
     """Flags as a fallible model would set them: some missed, some false, edges blurred."""
     chances: dict[Label, float] = {
-        "attack": 0.0 if rng.random() < unnoticed else 0.93,
+        "attack": 0.0 if rng.random() < _UNNOTICED else 0.93,
         "benign": 0.04,
         "obey": 0.3,
+        "wish": 0.2,
         "plain": 0.002,
     }
     flags: dict[int, frozenset[int]] = {}
@@ -148,6 +150,7 @@ def judged(
                         evidence=evidence,
                         label=label,
                         goal=_goal(conversation, label),
+                        among_wishes=_holds_wishes(conversation),
                     )
                     yield one
                     if plans and rng.random() < _PLANNED_SHARE:
@@ -161,6 +164,10 @@ def delegates(conversation: LabelledConversation) -> bool:
     """Whether a task of the user's hands authority to somebody."""
     drafts = [draft for some in conversation.tasks.values() for draft in some]
     return any(draft.source is not None for draft in drafts)
+
+
+def _holds_wishes(conversation: LabelledConversation) -> bool:
+    return any(span.kind == "wish" for some in conversation.spans.values() for span in some)
 
 
 def asked(one: Judged, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
@@ -190,7 +197,7 @@ def asked(one: Judged, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
 
 def asides(one: Judged) -> Iterator[tuple[str, bool]]:
     """Words aside by themselves, and whether an attacker planted them, where that is clear."""
-    if one.label.kind == "drift":
+    if one.label.kind == "drift" or one.among_wishes:
         return
     for aside in one.evidence.asides:
         words = aside.directive.text

@@ -102,12 +102,17 @@ def examined(
     definitions: Sequence[Heard],
     tokenizer: Tokenizer,
     spread: Spread,
+    given: Limits | None = None,
 ) -> Findings:
-    """Ask a network about conversations from beginning to end, and about definitions of tools."""
+    """Ask a network about conversations from beginning to end, and about definitions of tools.
+
+    Directives are found with the limits that are given, or else with those that fit these
+    conversations.
+    """
     outputs = [(number, one) for number, talk in enumerate(conversations) for one in heard(talk)]
     logits = _logits(network, [one for _, one in outputs], tokenizer)
     tags = _tag_columns([one for _, one in outputs], logits)
-    limits = limits_of(tags["logit"], tags["label"], tags["output"].astype(np.int64))
+    limits = given or limits_of(tags["logit"], tags["label"], tags["output"].astype(np.int64))
     flags: list[dict[int, frozenset[int]]] = [{} for _ in conversations]
     obeying = [_obeys_somebody(talk) for talk in conversations]
     for (number, one), said in zip(outputs, logits, strict=True):

@@ -15,6 +15,7 @@ ASKS, SERVES = 0, 1
 """The two heads for pairs."""
 
 _TAG_WEIGHTS: dict[Label, float] = {"attack": 0.75, "benign": 0.5, "obey": 0.5, "plain": 0.1}
+"""Wishes are not among them: their words alone do not say whether they are planted."""
 _PLAIN_KEPT = 0.4
 """Share of the sequences without any imperative that are taught."""
 _MISALIGNED = 1.5
@@ -98,4 +99,4 @@ def _on_words(words: str, planted: bool, tokenizer: Tokenizer) -> Iterator[Lesso
 def _is_taught(piece: str, label: Label) -> bool:
     if label == "attack":
         return len(piece) >= _SHORTEST
-    return any(map(str.isalpha, piece))
+    return label in _TAG_WEIGHTS and any(map(str.isalpha, piece))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from taskshield.training import card, golden
+from taskshield.training import card, golden, weighing
 from taskshield.training.assembly import assembled, ship
 from taskshield.training.course import (
     Course,
@@ -49,7 +49,8 @@ def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
     if course.at_once > 1:
         teach_ahead(course, log)
     found = examine_folds(course, log)
-    made = assembled(found, examine_kept(course, log), examine_foreign(course, log))
+    limits = weighing.tag_limits(weighing.stacked_tags(found))
+    made = assembled(found, examine_kept(course, log), examine_foreign(course, limits, log))
     network = final_network(course, log)
     log("writing the model")
     with TemporaryDirectory() as scratch:
