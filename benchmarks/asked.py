@@ -66,7 +66,7 @@ def _what(talk: LabelledConversation, tool: str, call: str) -> str:
 
 def shown(found: Counts) -> Table:
     """The counts as a table."""
-    table = Table("conversations in which", "calls", "number", "held, %")
+    table = Table("conversations in which", "of", "number", "held, %")
     for who, counts in found.items():
         for what, count in counts.items():
             table.add_row(who, what, str(count.number), f"{100 * count.share:.1f}")

@@ -147,7 +147,7 @@ def _held(name: str) -> str:
     return _grid(
         ("conversations in which", "of", "number", "held"),
         [
-            (who, what, f"{each['number']:,}", f"{100 * each['share']:.1f}")
+            (who, what, f"{each['number']:,}", f"{100 * each['held'] / each['number']:.1f}")
             for who, counts in _record(name)["held"].items()
             for what, each in counts.items()
         ],
