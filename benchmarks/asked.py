@@ -1,12 +1,15 @@
-"""What a shield holds in labelled conversations: counted, shown and written down.
+"""What the embedded judge holds in labelled conversations: counted, written down and shown.
 
 Every message is put to the shield as an agent's messages are, and nothing is executed.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import results_file
+from rich.console import Console
 from rich.table import Table
 
 from taskshield import Shield
@@ -64,8 +67,32 @@ def _what(talk: LabelledConversation, tool: str, call: str) -> str:
     return "good" if tier.side_effects else "look-up"
 
 
-def shown(found: Counts) -> Table:
-    """The counts as a table."""
+def report(
+    name: str,
+    talks: Sequence[LabelledConversation],
+    *,
+    inputs: list[str],
+    folder: Path,
+    **more: object,
+) -> None:
+    """Ask the embedded judge about conversations; write the counts down and show them.
+
+    Args:
+        name: The benchmark's name.
+        talks: The conversations.
+        inputs: The files that they were made from.
+        folder: Where to write to.
+        more: What else to write down.
+    """
+    with Shield() as shield:
+        found = counted(talks, shield)
+    told = {**more, **figures(talks, found)}
+    path = results_file.write(name, told, inputs=inputs, folder=folder)
+    Console().print(_shown(found))
+    print(f"written to {path.name}")
+
+
+def _shown(found: Counts) -> Table:
     table = Table("conversations in which", "of", "number", "held, %")
     for who, counts in found.items():
         for what, count in counts.items():
@@ -73,13 +100,12 @@ def shown(found: Counts) -> Table:
     return table
 
 
-def figures(talks: Iterable[LabelledConversation], found: Counts) -> dict[str, object]:
+def figures(talks: Sequence[LabelledConversation], found: Counts) -> dict[str, object]:
     """The counts as they are written down."""
-    domains = [talk.domain for talk in talks]
     return {
         "judge": "embedded",
-        "conversations": len(domains),
-        "domains": len(set(domains)),
+        "conversations": len(talks),
+        "domains": len({talk.domain for talk in talks}),
         "held": {
             who: {
                 what: {"number": count.number, "held": count.held, "share": round(count.share, 4)}

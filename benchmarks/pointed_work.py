@@ -12,9 +12,7 @@ from pathlib import Path
 
 import asked
 import results_file
-from rich.console import Console
 
-from taskshield import Shield
 from taskshield.training.corpus import generate
 from taskshield.training.scenario_files import read_scenarios, read_styles
 
@@ -37,14 +35,8 @@ def main() -> None:
             scenarios, read_styles(DATA / "styles"), seed=_SEED, per_scenario=given.per_scenario
         )
     )
-    with Shield() as shield:
-        found = asked.counted(talks, shield)
-    told = {"scenarios": len(scenarios), **asked.figures(talks, found)}
-    path = results_file.write(
-        NAME, told, inputs=[f"{name}.jsonl" for name in FILES], folder=given.results
-    )
-    Console().print(asked.shown(found))
-    print(f"written to {path.name}")
+    files = [f"{name}.jsonl" for name in FILES]
+    asked.report(NAME, talks, inputs=files, folder=given.results, scenarios=len(scenarios))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import asked
 import results_file
-from rich.console import Console
 
-from taskshield import Shield
 from taskshield.training.composed import composed
 from taskshield.training.public_rows import read_pack
 
@@ -28,13 +26,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=results_file.RESULTS, metavar="FOLDER")
     given = parser.parse_args()
     talks = list(composed(read_pack(given.pack, "valid"), _SEED, slice(0, None, given.every)))
-    with Shield() as shield:
-        found = asked.counted(talks, shield)
-    path = results_file.write(
-        NAME, asked.figures(talks, found), inputs=[given.pack.name], folder=given.results
-    )
-    Console().print(asked.shown(found))
-    print(f"written to {path.name}")
+    asked.report(NAME, talks, inputs=[given.pack.name], folder=given.results)
 
 
 if __name__ == "__main__":

@@ -118,6 +118,7 @@ def judged(
     story = Story()
     directives: list[Directive] = []
     sources: list[str] = []
+    delegating, among_wishes = delegates(conversation), _holds_wishes(conversation)
     for number, message in enumerate(conversation.messages):
         match message.level:
             case Level.USER:
@@ -146,11 +147,11 @@ def judged(
                         domain=conversation.domain,
                         lang=conversation.lang,
                         setting=conversation.kind,
-                        delegating=delegates(conversation),
+                        delegating=delegating,
                         evidence=evidence,
                         label=label,
                         goal=_goal(conversation, label),
-                        among_wishes=_holds_wishes(conversation),
+                        among_wishes=among_wishes,
                     )
                     yield one
                     if plans and rng.random() < _PLANNED_SHARE:
