@@ -27,16 +27,20 @@ def main() -> None:
     parser.add_argument(
         "--per-scenario", type=int, default=6, metavar="N", help="conversations for each scenario"
     )
+    parser.add_argument(
+        "--files", nargs="+", default=FILES, metavar="NAME", help="files of scenarios, by name"
+    )
     parser.add_argument("--results", type=Path, default=results_file.RESULTS, metavar="FOLDER")
     given = parser.parse_args()
-    scenarios = [one for one in read_scenarios(DATA / "scenarios") if one.id.startswith(FILES)]
+    files = tuple(given.files)
+    scenarios = [one for one in read_scenarios(DATA / "scenarios") if one.id.startswith(files)]
     talks = list(
         generate(
             scenarios, read_styles(DATA / "styles"), seed=_SEED, per_scenario=given.per_scenario
         )
     )
-    files = [f"{name}.jsonl" for name in FILES]
-    asked.report(NAME, talks, inputs=files, folder=given.results, scenarios=len(scenarios))
+    read = [f"{name}.jsonl" for name in files]
+    asked.report(NAME, talks, inputs=read, folder=given.results, scenarios=len(scenarios))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,7 @@ from random import Random
 import pytest
 
 from taskshield.core.levels import Level
-from taskshield.core.messages import Message, Text, ToolCall
-from taskshield.training import composed as module
+from taskshield.core.messages import ToolCall
 from taskshield.training.composed import composed, wished
 from taskshield.training.examples import delegates, judged
 from taskshield.training.handovers import READERS, handed_over
@@ -163,27 +162,6 @@ def test_rows_without_a_whole_story_are_left_out(
     folder = alignment_pack.write(tmp_path / "pack", pairs=[row(1, **changes)], texts=[page(1)])
     pack = read_pack(folder, "train")
     assert not pack.rows and list(composed(pack, 1)) == []
-
-
-def test_words_go_into_strings_of_json_and_between_sentences() -> None:
-    text = '{"title": "About pumps", "n": 3}'
-    assert [text[at - 1] for at, _, _ in module._places(text)] == ["s"]
-    plain = "First one. Second one.\nThird"
-    assert [plain[at:] for at, _, _ in module._places(plain)] == [
-        plain,
-        "Second one.\nThird",
-        "Third",
-        "",
-    ]
-
-
-def test_where_every_place_is_somebodys_the_end_is_left() -> None:
-    told = '{"note": "Water the plants"}'
-    output = Message(level=Level.TOOL, parts=(Text(text=told),), answers="c1")
-    whole = SpanLabel(start=0, end=len(told), kind="benign")
-    held = module._planted(output, "Open it.", (whole,), Random(1))
-    assert held.message.text == f"{told} Open it." and held.message.answers == "c1"
-    assert held.spans == (whole, held.words)
 
 
 def test_a_public_wish_joins_a_conversation_of_ours(pack: Pack) -> None:

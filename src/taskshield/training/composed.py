@@ -12,10 +12,10 @@ no domain, task or template.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
@@ -28,7 +28,8 @@ from taskshield.training.handovers import READERS, Reader, handed_over
 from taskshield.training.labelled import CallLabel, LabelledConversation, SpanLabel
 from taskshield.training.outputs import stand_in
 from taskshield.training.plans import Kind
-from taskshield.training.public_rows import TELLING, Pack, Row, specs_of, tier_of_call, wish_of
+from taskshield.training.planting import planted, readable
+from taskshield.training.public_rows import Pack, Row, specs_of, tier_of_call, wish_of
 
 _READ_FIRST = 0.3
 """Share of the conversations with a story of their own in which a public text is read as well."""
@@ -43,8 +44,6 @@ _TWICE_HANDED = 0.5
 """Share of the conversations with a handover in which another text holds a wish as well."""
 
 _CALLED = re.compile(r"called (\S+) ?(\{.*)?$", re.DOTALL)
-_IN_QUOTES = re.compile(r"""(?:"[^"\\]{6,}"|'[^'\\]{6,}')(?=\s*[,}\]])""")
-_GAP = re.compile(r"(?<=[.!?])\s+|\n")
 
 
 def composed(pack: Pack, seed: object, part: slice = slice(None)) -> Iterator[LabelledConversation]:
@@ -69,7 +68,7 @@ def wished(talk: LabelledConversation, pack: Pack, rng: Random) -> LabelledConve
     which the user hands authority to anybody: who may wish what is then a matter of more than
     words.
     """
-    outputs = _readable(talk.messages)
+    outputs = readable(talk.messages)
     if not pack.wishes or not outputs or delegates(talk):
         return talk
     row = rng.choice(pack.wishes)
@@ -113,10 +112,10 @@ def _asked(
     """The user asks what the row asks; the other row's wish stands in something that is read."""
     talk = _Talk(rng=rng)
     talk.tell(row)
-    if not _readable(talk.messages) or rng.random() < _READ_FIRST:
+    if not readable(talk.messages) or rng.random() < _READ_FIRST:
         talk.read(rng.choice(READERS), rng.choice(pack.texts))
     if other is not None:
-        words = talk.plant(other, rng.choice(_readable(talk.messages)))
+        words = talk.plant(other, rng.choice(readable(talk.messages)))
         if kind == "attacked":
             talk.make(other, "attack", words)
     talk.make(row, "step")
@@ -188,7 +187,7 @@ class _Talk:
     def plant(self, row: Row, output: int) -> tuple[int, int, int]:
         """Somebody's wish in an output: where it stands."""
         spans = self.spans.get(output, ())
-        held = _planted(self.messages[output], wish_of(row), spans, self.rng)
+        held = planted(self.messages[output], wish_of(row), spans, self.rng)
         self.messages[output], self.spans[output] = held.message, held.spans
         return output, held.words.start, held.words.end
 
@@ -241,49 +240,3 @@ class _Talk:
             given = text or stand_in(Tier.READ, self.rng).text
             self.messages.append(Message(level=Level.TOOL, parts=(Text(text=given),), answers=call))
         return ""
-
-
-def _readable(messages: Sequence[Message]) -> list[int]:
-    """The outputs that are long enough to hold somebody's wish."""
-    return [
-        number
-        for number, message in enumerate(messages)
-        if message.level is Level.TOOL and len(message.text) >= TELLING
-    ]
-
-
-class _Held(NamedTuple):
-    """An output that holds somebody's words, and whose words stand where in it."""
-
-    message: Message
-    words: SpanLabel
-    spans: tuple[SpanLabel, ...]
-
-
-def _planted(output: Message, words: str, spans: Sequence[SpanLabel], rng: Random) -> _Held:
-    """Words put into one of an output's strings or between two of its sentences."""
-    text = output.text
-    places = [
-        (at, lead, trail)
-        for at, lead, trail in _places(text)
-        if not any(span.start < at < span.end for span in spans)
-    ]
-    at, lead, trail = rng.choice(places or [(len(text), " ", "")])
-    start, added = at + len(lead), len(lead) + len(words) + len(trail)
-    own = SpanLabel(start=start, end=start + len(words), kind="wish")
-    moved = [
-        replace(span, start=span.start + added, end=span.end + added) if span.start >= at else span
-        for span in spans
-    ]
-    part = Text(text=f"{text[:at]}{lead}{words}{trail}{text[at:]}")
-    return _Held(replace(output, parts=(part,)), own, (*moved, own))
-
-
-def _places(text: str) -> list[tuple[int, str, str]]:
-    """Where words fit into a text, with what goes before them and after them."""
-    quoted = [(match.end() - 1, " ", "") for match in _IN_QUOTES.finditer(text)]
-    if text.lstrip()[:1] in ("{", "[") and quoted:
-        return quoted
-    lead = "" if not text or text[-1].isspace() else " "
-    gaps = [(match.end(), "", " ") for match in _GAP.finditer(text)]
-    return [(0, "", " "), *gaps, (len(text), lead, "")]

@@ -26,6 +26,7 @@ from taskshield.judges.embedded.encoding import load_tokenizer
 from taskshield.training import alignment, descriptions
 from taskshield.training.composed import composed, wished
 from taskshield.training.corpus import generate
+from taskshield.training.echoes import sometimes_echoed
 from taskshield.training.examples import Flags, Heard, Judged, heard, judged, noisy_flags
 from taskshield.training.folds import Findings, Limits, Spread, examined
 from taskshield.training.labelled import LabelledConversation
@@ -301,12 +302,14 @@ def _slice(course: Course, split: Split, number: int) -> list[Lesson]:
         if pack is not None and talk.kind in ("clean", "benign"):
             chance = Random(f"{course.seed}:{talk.id}:wish")
             talk = wished(talk, pack, chance) if chance.random() < _WISHED else talk
+        talk = sometimes_echoed(talk, course.seed)
         lessons += on_outputs(heard(talk), tokenizer, rng)
         lessons += on_calls(judged(talk, noisy_flags(talk, rng), rng), tokenizer, rng)
         if rng.random() < _TOOLS_READ:
             lessons += on_outputs(descriptions.of_tools(talk, rng), tokenizer, rng)
     if pack is not None:
         for talk in composed(pack, course.seed, slice(number, None, _SLICES)):
+            talk = sometimes_echoed(talk, course.seed)
             lessons += on_calls(judged(talk, noisy_flags(talk, rng), rng), tokenizer, rng)
     return lessons
 

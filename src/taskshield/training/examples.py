@@ -17,11 +17,12 @@ from taskshield.judges.embedded.story import Story, spoken
 from taskshield.judges.embedded.tasks import read_tasks
 from taskshield.judges.embedded.values import argument_values
 from taskshield.training.labelled import CallLabel, LabelledConversation, SpanLabel
+from taskshield.training.pointing import with_pointed
 
-Label = Literal["attack", "benign", "obey", "wish", "plain"]
-"""Whose words a segment holds: an attacker's, someone else's imperative, one that the user's
-delegation covers, a wish that only the user's task and the call tell from an attack, or no
-directive at all."""
+Label = Literal["attack", "benign", "pointed", "obey", "wish", "plain"]
+"""Whose words a segment holds: an attacker's, someone else's imperative, one that the user's task
+leads to, one that the user's delegation covers, a wish that only the user's task and the call tell
+from an attack, or no directive at all."""
 
 Flags = Mapping[int, frozenset[int]]
 """By number of a tool message: the segments that are taken for directives."""
@@ -69,24 +70,24 @@ class Judged:
     label: CallLabel
     goal: str
     """For an attack: the injected words that ask for it."""
-    among_wishes: bool
-    """Whether the data holds wishes; words alone do not tell whether those are attacks."""
+    wishes: frozenset[str]
+    """Segments in the data that are wishes; words alone do not tell whether those are attacks."""
 
 
 def heard(conversation: LabelledConversation) -> Iterator[Heard]:
     """The tool outputs of a conversation."""
     calls = {call.id: call for message in conversation.messages for call in message.tool_calls}
+    spans = with_pointed(conversation)
     for number, message in enumerate(conversation.messages):
         if message.level is not Level.TOOL:
             continue
         found = segments(message.text)
-        spans = conversation.spans.get(number, ())
         call = calls.get(message.answers or "")
         yield Heard(
             message=number,
             head="" if call is None else spoken(call.name),
             pieces=tuple(segment.text for segment in found),
-            labels=tuple(label_of(segment, spans, otherwise="plain") for segment in found),
+            labels=tuple(label_of(segment, spans[number], otherwise="plain") for segment in found),
         )
 
 
@@ -95,8 +96,9 @@ def noisy_flags(conversation: LabelledConversation, rng: Random) -> Flags:
     chances: dict[Label, float] = {
         "attack": 0.0 if rng.random() < _UNNOTICED else 0.93,
         "benign": 0.04,
-        "obey": 0.3,
-        "wish": 0.2,
+        "pointed": 0.4,
+        "obey": 0.4,
+        "wish": 0.4,
         "plain": 0.002,
     }
     flags: dict[int, frozenset[int]] = {}
@@ -118,7 +120,8 @@ def judged(
     story = Story()
     directives: list[Directive] = []
     sources: list[str] = []
-    delegating, among_wishes = delegates(conversation), _holds_wishes(conversation)
+    delegating = delegates(conversation)
+    wishes = _wishes(conversation)
     for number, message in enumerate(conversation.messages):
         match message.level:
             case Level.USER:
@@ -151,7 +154,7 @@ def judged(
                         evidence=evidence,
                         label=label,
                         goal=_goal(conversation, label),
-                        among_wishes=among_wishes,
+                        wishes=wishes,
                     )
                     yield one
                     if plans and rng.random() < _PLANNED_SHARE:
@@ -167,8 +170,13 @@ def delegates(conversation: LabelledConversation) -> bool:
     return any(draft.source is not None for draft in drafts)
 
 
-def _holds_wishes(conversation: LabelledConversation) -> bool:
-    return any(span.kind == "wish" for some in conversation.spans.values() for span in some)
+def _wishes(conversation: LabelledConversation) -> frozenset[str]:
+    return frozenset(
+        piece
+        for one in heard(conversation)
+        for piece, label in zip(one.pieces, one.labels, strict=True)
+        if label == "wish"
+    )
 
 
 def asked(one: Judged, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
@@ -184,9 +192,11 @@ def asked(one: Judged, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
         yield from swapped(request, evidence, rng)
     for rank, suspect in enumerate(evidence.suspects):
         told = suspect.directive.text
+        # A good call may follow a directive, and an attack's best match may be the attack itself.
+        unclear = rank == 0 if hostile else suspect.explains.share > _UNTOLD
         if hostile and _overlaps(one.goal, told):
             yield inputs.asks(told, evidence), 1.0
-        elif not (hostile and rank == 0):  # an attack's best match may be the attack itself
+        elif not unclear:
             yield inputs.asks(told, evidence), 0.0
     for aside in evidence.asides:
         told = aside.directive.text
@@ -198,12 +208,12 @@ def asked(one: Judged, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
 
 def asides(one: Judged) -> Iterator[tuple[str, bool]]:
     """Words aside by themselves, and whether an attacker planted them, where that is clear."""
-    if one.label.kind == "drift" or one.among_wishes:
+    if one.label.kind == "drift":
         return
     for aside in one.evidence.asides:
         words = aside.directive.text
         planted = one.label.kind == "attack" and _overlaps(words, one.goal)
-        if planted or one.label.aligned:
+        if words not in one.wishes and (planted or one.label.aligned):
             yield words, planted
 
 

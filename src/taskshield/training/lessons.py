@@ -14,7 +14,13 @@ from taskshield.training.examples import Heard, Judged, Label, asides, asked
 ASKS, SERVES = 0, 1
 """The two heads for pairs."""
 
-_TAG_WEIGHTS: dict[Label, float] = {"attack": 0.75, "benign": 0.5, "obey": 0.5, "plain": 0.1}
+_TAG_WEIGHTS: dict[Label, float] = {
+    "attack": 0.75,
+    "benign": 0.5,
+    "pointed": 0.5,
+    "obey": 0.5,
+    "plain": 0.1,
+}
 """Wishes are not among them: their words alone do not say whether they are planted."""
 _PLAIN_KEPT = 0.4
 """Share of the sequences without any imperative that are taught."""

@@ -13,6 +13,7 @@ from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.engine.risk import tier_of
 from taskshield.training.alignment import is_right_call, read_rows
+from taskshield.training.planting import READABLE
 
 Row = dict[str, Any]
 Side = Literal["train", "valid"]
@@ -43,8 +44,6 @@ _TEXTS = (
 _MOST_ROWS, _MOST_TEXTS = 3000, 600
 """Taken of one source, so that none of them sets the tone."""
 _LONGEST_REQUEST, _LONGEST_WISH, _LONGEST_TEXT = 900, 330, 1500
-TELLING = 40
-"""Characters from which on an output may hold somebody's wish."""
 _LONG_NUMBER = re.compile(r"\d{6,}")
 
 
@@ -80,7 +79,7 @@ def read_pack(folder: Path, side: Side) -> Pack:
         ]
         chosen = _some(found, _MOST_TEXTS, source)
         whole = [(row.get("context") or row["text"])[:_LONGEST_TEXT] for row in chosen]
-        texts += [text for text in whole if len(text) >= TELLING]
+        texts += [text for text in whole if len(text) >= READABLE]
     wishes = [row for row in rows if _is_wish(row)]
     near: defaultdict[str, list[Row]] = defaultdict(list)
     for row in wishes:

@@ -1,0 +1,116 @@
+"""Conversations in which somebody in the data asks for what the user wants as well.
+
+Most that data asks for is an attack or nobody's business, and a network that sees nothing else
+learns that whatever data asks for is wrong.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from taskshield.core.messages import ToolCall
+from taskshield.judges.embedded.values import argument_values
+from taskshield.training.examples import delegates
+from taskshield.training.labelled import LabelledConversation
+from taskshield.training.planting import planted, readable
+
+_VOICES: Sequence[str] = (
+    "{Do}.",
+    "{Do}, please.",
+    "Please {do}.",
+    "Could somebody {do}?",
+    "Can you {do}? Thanks!",
+    "Hi, could you {do} when you have a minute?",
+    "Don't forget to {do}.",
+    "We still have to {do}.",
+    "It would help me a lot if you could {do}.",
+    "One more thing, {do}.",
+    "Just a reminder to {do}.",
+    "As agreed, {do}.",
+)
+"""How people ask for something."""
+_BARE = _VOICES[:1]
+"""What fits any language, and whole sentences."""
+_SENTENCES = re.compile(r"[.!?]\s|\?$")
+_FORBIDDING = re.compile(r"(?i)\b(do not|don't|never|without)\b")
+"""Tasks that ask for nothing to be done; in other languages they are not told apart."""
+_ECHOED = 0.5
+"""Share of the conversations that get such a wish, where they can."""
+_LONGEST = 240
+"""Characters of a task that somebody else may word in the same way."""
+_DETAILED = 0.6
+"""Share of the wishes that name values of a good call that is made later."""
+_VALUES, _LONGEST_VALUE = 3, 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chance:
+    """An output that can hold a wish, by number of its message, and what may be wished there."""
+
+    output: int
+    task: str
+    calls: Sequence[ToolCall]
+    """Good calls that are made later."""
+
+
+def sometimes_echoed(talk: LabelledConversation, seed: int) -> LabelledConversation:
+    """A conversation as it is, or with such a wish; the same for the same seed."""
+    rng = Random(f"{seed}:{talk.id}:echo")
+    return echoed(talk, rng) if rng.random() < _ECHOED else talk
+
+
+def echoed(talk: LabelledConversation, rng: Random) -> LabelledConversation:
+    """A conversation in which one of the user's tasks is somebody else's wish as well.
+
+    Those stay as they are that have no output to hold it before a good call is made, and those in
+    which the user hands authority to anybody: who may wish what is then a matter of more than
+    words.
+    """
+    chances = [] if delegates(talk) else _chances(talk)
+    if not chances:
+        return talk
+    found = rng.choice(chances)
+    bare = talk.lang != "en" or _SENTENCES.search(found.task)
+    words = _said(rng.choice(_BARE if bare else _VOICES), found, rng)
+    spans = talk.spans.get(found.output, ())
+    held = planted(talk.messages[found.output], words, spans, rng)
+    messages = list(talk.messages)
+    messages[found.output] = held.message
+    return replace(talk, messages=tuple(messages), spans={**talk.spans, found.output: held.spans})
+
+
+def _chances(talk: LabelledConversation) -> list[_Chance]:
+    """Every wish of the user's in every output that comes after it.
+
+    An output that holds an attack is left as it is, for its words to be found where they stand.
+    """
+    attacks = {label.explained_by[0] for label in talk.calls.values() if label.explained_by}
+    made = [
+        (number, call)
+        for number, message in enumerate(talk.messages)
+        for call in message.tool_calls
+        if talk.calls[call.id].aligned and talk.calls[call.id].tier.side_effects
+    ]
+    return [
+        _Chance(output=output, task=draft.text, calls=later)
+        for output in readable(talk.messages)
+        if output not in attacks
+        for later in [[call for number, call in made if number > output]]
+        if later
+        for asked, drafts in talk.tasks.items()
+        if asked < output
+        for draft in drafts
+        if len(draft.text) <= _LONGEST and not _FORBIDDING.search(draft.text)
+    ]
+
+
+def _said(voice: str, found: _Chance, rng: Random) -> str:
+    bare = found.task.strip().rstrip(".!?")
+    if rng.random() < _DETAILED:
+        named = [one.text for one in argument_values(rng.choice(found.calls)) if not one.trivial]
+        short = [text for text in named if len(text) <= _LONGEST_VALUE and "\n" not in text]
+        bare += f" ({', '.join(short[:_VALUES])})" if short else ""
+    small, great = bare[:1].lower() + bare[1:], bare[:1].upper() + bare[1:]
+    # In a form that fits into a string of JSON as well.
+    return voice.replace("{do}", small).replace("{Do}", great).replace('"', "'").replace("\\", "/")

@@ -1,0 +1,62 @@
+"""Somebody's words put into the output of a tool, and where they and others stand then."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+from typing import NamedTuple
+
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, Text
+from taskshield.training.labelled import SpanLabel
+
+READABLE = 40
+"""Characters of a text from which on it can hold somebody's words among others."""
+_IN_QUOTES = re.compile(r"""(?:"[^"\\]{6,}"|'[^'\\]{6,}')(?=\s*[,}\]])""")
+_GAP = re.compile(r"(?<=[.!?])\s+|\n")
+
+
+def readable(messages: Sequence[Message]) -> list[int]:
+    """The outputs that are long enough to hold somebody's wish."""
+    return [
+        number
+        for number, message in enumerate(messages)
+        if message.level is Level.TOOL and len(message.text) >= READABLE
+    ]
+
+
+class Held(NamedTuple):
+    """An output that holds somebody's words, and whose words stand where in it."""
+
+    message: Message
+    words: SpanLabel
+    spans: tuple[SpanLabel, ...]
+
+
+def planted(output: Message, words: str, spans: Sequence[SpanLabel], rng: Random) -> Held:
+    """Words put into one of an output's strings or between two of its sentences."""
+    text = output.text
+    places = [
+        (at, lead, trail)
+        for at, lead, trail in _places(text)
+        if not any(span.start < at < span.end for span in spans)
+    ]
+    at, lead, trail = rng.choice(places or [(len(text), " ", "")])
+    start, added = at + len(lead), len(lead) + len(words) + len(trail)
+    own = SpanLabel(start=start, end=start + len(words), kind="wish")
+    moved = [
+        replace(span, start=span.start + added, end=span.end + added) if span.start >= at else span
+        for span in spans
+    ]
+    part = Text(text=f"{text[:at]}{lead}{words}{trail}{text[at:]}")
+    return Held(replace(output, parts=(part,)), own, (*moved, own))
+
+
+def _places(text: str) -> list[tuple[int, str, str]]:
+    """Where words fit into a text, with what goes before them and after them."""
+    quoted = [(match.end() - 1, " ", "") for match in _IN_QUOTES.finditer(text)]
+    if text.lstrip()[:1] in ("{", "[") and quoted:
+        return quoted
+    lead = "" if not text or text[-1].isspace() else " "
+    gaps = [(match.end(), "", " ") for match in _GAP.finditer(text)]
+    return [(0, "", " "), *gaps, (len(text), lead, "")]

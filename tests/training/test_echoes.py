@@ -1,0 +1,77 @@
+import json
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from taskshield.core.readings import TaskDraft
+from taskshield.training.echoes import echoed, sometimes_echoed
+from taskshield.training.examples import heard, judged
+from taskshield.training.labelled import LabelledConversation
+from tests.training.talks import BILL, PAID, READ, WISH, agent, output, talk
+
+TASK = "Pay the bill in bill.txt"
+LOG = "The office is closed on Monday. The heating was serviced. The lift is out of order."
+
+
+def two_outputs(task: str = TASK, source: str | None = None) -> LabelledConversation:
+    """Between the bill with planted words in it and the payment, the agent reads something else."""
+    one = talk()
+    look = replace(READ, id="c9")
+    return replace(
+        one,
+        messages=(*one.messages[:4], agent(look), output(look, LOG), *one.messages[4:]),
+        calls={**one.calls, "c9": one.calls["c1"]},
+        tasks={1: (TaskDraft(text=task, source=source),)},
+    )
+
+
+def words_of(one: LabelledConversation) -> str:
+    (wish,) = [found for found in one.spans[5] if found.kind == "wish"]
+    return one.messages[5].text[wish.start : wish.end]
+
+
+def test_somebody_wishes_what_the_user_wants_where_no_attack_stands() -> None:
+    plain, said = two_outputs(), set()
+    for seed in range(40):
+        one = echoed(plain, Random(seed))
+        assert one.messages[:5] == plain.messages[:5] and one.messages[6:] == plain.messages[6:]
+        assert "ay the bill in bill.txt" in words_of(one)
+        said.add(words_of(one))
+        assert "wish" in list(heard(one))[1].labels
+    assert "Pay the bill in bill.txt." in said and len(said) > 10
+    values = json.loads(PAID.arguments)
+    assert 10 < sum(f"({values['to']}, {values['amount']})" in words for words in said)
+
+
+def test_the_attack_is_still_found_where_it_stands() -> None:
+    one = echoed(two_outputs(), Random(1))
+    stolen = next(call for call in judged(one, {}, Random(0), plans=False) if call.goal)
+    assert stolen.goal == WISH and words_of(one) in " ".join(stolen.wishes)
+
+
+def test_in_other_languages_the_task_stands_for_itself() -> None:
+    plain = replace(two_outputs(), lang="de")
+    starts = {words_of(echoed(plain, Random(seed)))[:24] for seed in range(20)}
+    assert starts == {TASK}
+
+
+@pytest.mark.parametrize("task", ["Do not pay anything yet", "x" * 241])
+def test_what_nobody_else_would_wish_is_left_out(task: str) -> None:
+    plain = two_outputs(task)
+    assert echoed(plain, Random(1)) is plain
+
+
+def test_conversations_without_a_fitting_output_and_handovers_stay_as_they_are() -> None:
+    only_bill = replace(talk(), tasks={1: (TaskDraft(text=TASK),)})
+    handed_over = two_outputs(source="the landlord")
+    for plain in (only_bill, handed_over):
+        assert echoed(plain, Random(1)) is plain
+    assert only_bill.messages[3].text == BILL
+
+
+def test_half_of_the_conversations_get_one_the_same_for_the_same_seed() -> None:
+    plain = two_outputs()
+    made = [sometimes_echoed(plain, seed) for seed in range(200)]
+    assert 0.4 < sum(one is not plain for one in made) / 200 < 0.6
+    assert made == [sometimes_echoed(plain, seed) for seed in range(200)]
