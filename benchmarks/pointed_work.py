@@ -34,6 +34,8 @@ def main() -> None:
     given = parser.parse_args()
     files = tuple(given.files)
     scenarios = [one for one in read_scenarios(DATA / "scenarios") if one.id.startswith(files)]
+    if not scenarios:
+        parser.error(f"no scenario is in {' or '.join(files)}")
     talks = list(
         generate(
             scenarios, read_styles(DATA / "styles"), seed=_SEED, per_scenario=given.per_scenario
