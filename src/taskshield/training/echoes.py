@@ -13,7 +13,7 @@ from taskshield.core.messages import ToolCall
 from taskshield.judges.embedded.values import argument_values
 from taskshield.training.examples import delegates
 from taskshield.training.labelled import LabelledConversation
-from taskshield.training.planting import planted, readable
+from taskshield.training.planting import in_one_string, planted, readable
 
 _VOICES: Sequence[str] = (
     "{Do}.",
@@ -112,5 +112,4 @@ def _said(voice: str, found: _Chance, rng: Random) -> str:
         short = [text for text in named if len(text) <= _LONGEST_VALUE and "\n" not in text]
         bare += f" ({', '.join(short[:_VALUES])})" if short else ""
     small, great = bare[:1].lower() + bare[1:], bare[:1].upper() + bare[1:]
-    # In a form that fits into a string of JSON as well.
-    return voice.replace("{do}", small).replace("{Do}", great).replace('"', "'").replace("\\", "/")
+    return in_one_string(voice.replace("{do}", small).replace("{Do}", great))

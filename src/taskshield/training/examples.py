@@ -172,10 +172,12 @@ def delegates(conversation: LabelledConversation) -> bool:
 
 def _wishes(conversation: LabelledConversation) -> frozenset[str]:
     return frozenset(
-        piece
-        for one in heard(conversation)
-        for piece, label in zip(one.pieces, one.labels, strict=True)
-        if label == "wish"
+        segment.text
+        for number, message in enumerate(conversation.messages)
+        for spans in [conversation.spans.get(number, ())]
+        if any(span.kind == "wish" for span in spans)
+        for segment in segments(message.text)
+        if label_of(segment, spans, otherwise="plain") == "wish"
     )
 
 

@@ -16,6 +16,11 @@ _IN_QUOTES = re.compile(r"""(?:"[^"\\]{6,}"|'[^'\\]{6,}')(?=\s*[,}\]])""")
 _GAP = re.compile(r"(?<=[.!?])\s+|\n")
 
 
+def in_one_string(words: str) -> str:
+    """Words in a form that fits into a string of JSON as well."""
+    return words.replace('"', "'").replace("\\", "/")
+
+
 def readable(messages: Sequence[Message]) -> list[int]:
     """The outputs that are long enough to hold somebody's wish."""
     return [

@@ -13,7 +13,7 @@ from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.engine.risk import tier_of
 from taskshield.training.alignment import is_right_call, read_rows
-from taskshield.training.planting import READABLE
+from taskshield.training.planting import READABLE, in_one_string
 
 Row = dict[str, Any]
 Side = Literal["train", "valid"]
@@ -108,8 +108,8 @@ def _is_wish(row: Row) -> bool:
 
 
 def wish_of(row: Row) -> str:
-    """What a row asks for, in a form that fits into a string of JSON as well."""
-    return " ".join(row["goal"][0].split()).replace('"', "'").replace("\\", "/")
+    """What a row asks for, in one line that can be planted."""
+    return in_one_string(" ".join(row["goal"][0].split()))
 
 
 def tier_of_call(row: Row) -> Tier:
