@@ -106,7 +106,7 @@ def test_who_is_told_to_do_what_a_text_asks_for_may_do_that_alone(
         obeyed, *others = [
             (number, span) for number, spans in sorted(talk.spans.items()) for span in spans
         ]
-        assert obeyed[1].kind == "wish" and [span.kind for _, span in others] == ["wish"] * (
+        assert obeyed[1].kind == "obey" and [span.kind for _, span in others] == ["wish"] * (
             talk.kind == "attacked"
         )
         last = calls_of(talk)[-1]

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from taskshield.core.readings import TaskDraft
-from taskshield.training.echoes import echoed, sometimes_echoed
+from taskshield.training.echoes import echoed, overheard
 from taskshield.training.examples import heard, judged
 from taskshield.training.labelled import LabelledConversation
 from tests.training.talks import BILL, PAID, READ, WISH, agent, output, talk
@@ -27,8 +27,13 @@ def two_outputs(task: str = TASK, source: str | None = None) -> LabelledConversa
 
 
 def words_of(one: LabelledConversation) -> str:
-    (wish,) = [found for found in one.spans[5] if found.kind == "wish"]
-    return one.messages[5].text[wish.start : wish.end]
+    (found,) = [
+        one.messages[number].text[span.start : span.end]
+        for number, spans in one.spans.items()
+        for span in spans
+        if span.kind in ("wish", "echo")
+    ]
+    return found
 
 
 def test_somebody_wishes_what_the_user_wants_where_no_attack_stands() -> None:
@@ -38,7 +43,7 @@ def test_somebody_wishes_what_the_user_wants_where_no_attack_stands() -> None:
         assert one.messages[:5] == plain.messages[:5] and one.messages[6:] == plain.messages[6:]
         assert "ay the bill in bill.txt" in words_of(one)
         said.add(words_of(one))
-        assert "wish" in list(heard(one))[1].labels
+        assert "echo" in list(heard(one))[1].labels
     assert "Pay the bill in bill.txt." in said and len(said) > 10
     values = json.loads(PAID.arguments)
     assert 10 < sum(f"({values['to']}, {values['amount']})" in words for words in said)
@@ -47,7 +52,7 @@ def test_somebody_wishes_what_the_user_wants_where_no_attack_stands() -> None:
 def test_the_attack_is_still_found_where_it_stands() -> None:
     one = echoed(two_outputs(), Random(1))
     stolen = next(call for call in judged(one, {}, Random(0), plans=False) if call.goal)
-    assert stolen.goal == WISH and words_of(one) in " ".join(stolen.wishes)
+    assert stolen.goal == WISH and words_of(one)
 
 
 def test_in_other_languages_the_task_stands_for_itself() -> None:
@@ -70,8 +75,19 @@ def test_conversations_without_a_fitting_output_and_handovers_stay_as_they_are()
     assert only_bill.messages[3].text == BILL
 
 
-def test_half_of_the_conversations_get_one_the_same_for_the_same_seed() -> None:
+def test_another_users_task_is_said_in_the_same_voices_but_is_a_wish() -> None:
+    plain, other = two_outputs("Book a table for nine"), two_outputs()
+    said = set()
+    for seed in range(40):
+        one = overheard(plain, other, Random(seed))
+        assert "ay the bill in bill.txt" in words_of(one)
+        assert any("wish" in output.labels for output in heard(one))
+        said.add(words_of(one))
+    assert said & {words_of(echoed(other, Random(seed))) for seed in range(40)}
+
+
+def test_handovers_and_tasks_that_cannot_be_wished_are_not_overheard() -> None:
+    handed_over = two_outputs(source="the landlord")
+    assert overheard(handed_over, two_outputs(), Random(1)) is handed_over
     plain = two_outputs()
-    made = [sometimes_echoed(plain, seed) for seed in range(200)]
-    assert 0.4 < sum(one is not plain for one in made) / 200 < 0.6
-    assert made == [sometimes_echoed(plain, seed) for seed in range(200)]
+    assert overheard(plain, two_outputs("Never pay anything"), Random(1)) is plain

@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from taskshield.core.levels import Level
+from taskshield.core.messages import text_message
 from taskshield.judges.embedded import inputs
 from taskshield.judges.embedded.segments import segments
 from taskshield.training.examples import (
@@ -97,10 +98,22 @@ def test_sometimes_all_attacks_of_a_conversation_are_missed() -> None:
     assert 0.28 < missed / 400 < 0.45
 
 
-def test_a_wish_is_noticed_in_two_of_five_conversations() -> None:
-    told = talk(spans=[span(BILL, WISH, "wish")])
+@pytest.mark.parametrize(("kind", "share"), [("wish", 0.6), ("echo", 0.3), ("obey", 0.4)])
+def test_wishes_are_noticed_now_and_then(kind: Label, share: float) -> None:
+    told = talk(spans=[span(BILL, WISH, kind)])
     noticed = sum(WISHED in noisy_flags(told, Random(seed))[3] for seed in range(400))
-    assert 0.32 < noticed / 400 < 0.48
+    assert abs(noticed / 400 - share) < 0.08
+
+
+def test_outputs_come_with_what_the_user_has_said_before_them() -> None:
+    one = talk()
+    later = replace(one, messages=(*one.messages[:4], text_message(Level.USER, "And the rent.")))
+    later = replace(later, messages=(*later.messages, *one.messages[4:]))
+    asked = one.messages[1].text
+    assert [found.request for found in heard(later)] == [asked, *[f"{asked}\nAnd the rent."] * 2]
+    assert {found.request for found in heard(later, informed=False)} == {""}
+    bill = next(heard(later))
+    assert bill.heading == inputs.heading(bill.head, asked) != bill.head
 
 
 def test_the_same_seed_gives_the_same_flags_and_calls(sample: Sample) -> None:

@@ -35,7 +35,7 @@ def test_what_the_user_named_leads_nowhere() -> None:
     assert kinds(told("Pay the bill: 98.70 to UK12345678901234567890.")) == ["benign", "benign"]
 
 
-@pytest.mark.parametrize("kind", ["attack", "obey", "wish"])
+@pytest.mark.parametrize("kind", ["attack", "obey", "wish", "echo"])
 def test_only_harmless_imperatives_are_pointed_at(kind: str) -> None:
     assert kinds(told("Pay the bill in bill.txt.", kind)) == [kind, "benign"]
 

@@ -101,7 +101,8 @@ def assembled(
         "weights": dict(zip(feature_list(), map(float, weights), strict=True)),
         "bias": known.bias,
         "thresholds": {kind: sigmoid(limit) for kind, limit in limits.items()},
-        "directive": _directive(tags, planted),
+        "directive": _directive(tags, planted)
+        | ({"informed": True} if all(one.informed for one in findings) else {}),
     }
     figures = _figures(said[seen], part(calls, seen), limits)
     whole = Weighing(weights=weights, bias=known.bias)

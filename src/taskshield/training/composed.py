@@ -128,7 +128,7 @@ def _handed(pack: Pack, row: Row, rng: Random, *, id: str) -> LabelledConversati
     talk = _Talk(rng=rng)
     talk.say_as_user(handed_over(reader, rng, held_out=pack.side == "valid"), source=reader.thing)
     given = talk.read(reader, rng.choice(pack.texts) if rng.random() < 0.5 else "")
-    talk.plant(row, given)
+    talk.plant(row, given, "obey")
     other = _other(pack, row, rng) if rng.random() < _TWICE_HANDED else None
     if other is not None:
         elsewhere = rng.choice([one for one in READERS if one.thing != reader.thing])
@@ -184,10 +184,12 @@ class _Talk:
         self._answered(self._called(reader.name, which), text)
         return len(self.messages) - 1
 
-    def plant(self, row: Row, output: int) -> tuple[int, int, int]:
+    def plant(
+        self, row: Row, output: int, kind: Literal["wish", "obey"] = "wish"
+    ) -> tuple[int, int, int]:
         """Somebody's wish in an output: where it stands."""
         spans = self.spans.get(output, ())
-        held = planted(self.messages[output], wish_of(row), spans, self.rng)
+        held = planted(self.messages[output], wish_of(row), spans, self.rng, kind)
         self.messages[output], self.spans[output] = held.message, held.spans
         return output, held.words.start, held.words.end
 

@@ -24,9 +24,9 @@ from tokenizers import Tokenizer
 from taskshield.core.errors import ConfigError
 from taskshield.judges.embedded.encoding import load_tokenizer
 from taskshield.training import alignment, descriptions
-from taskshield.training.composed import composed, wished
+from taskshield.training.company import Company
+from taskshield.training.composed import composed
 from taskshield.training.corpus import generate
-from taskshield.training.echoes import sometimes_echoed
 from taskshield.training.examples import Flags, Heard, Judged, heard, judged, noisy_flags
 from taskshield.training.folds import Findings, Limits, Spread, examined
 from taskshield.training.labelled import LabelledConversation
@@ -51,8 +51,8 @@ _DEFINED = 5
 """How often a definition of a tool is taught in an epoch: there are few."""
 _TOOLS_READ = 0.25
 """Share of the conversations of which one tool is read as well."""
-_WISHED = 0.4
-"""Share of the conversations without an attack that get one: a public wish, obeyed at the end."""
+_UNINFORMED = 0.15
+"""Share of the conversations whose outputs are read without what the user wants."""
 _OPENED = 3
 """How often a right call of an opening is taught in an epoch: a scenario holds many. Each wrong one
 is taught once: there are more of them, and most first calls are right."""
@@ -298,20 +298,24 @@ def _slice(course: Course, split: Split, number: int) -> list[Lesson]:
     tokenizer = course.tokenizer()
     pack = None if course.alignment is None else read_pack(course.alignment, "train")
     lessons: list[Lesson] = []
+    company = Company(pack, course.seed)
     for talk in _talks(course, split, number):
-        if pack is not None and talk.kind in ("clean", "benign"):
-            chance = Random(f"{course.seed}:{talk.id}:wish")
-            talk = wished(talk, pack, chance) if chance.random() < _WISHED else talk
-        talk = sometimes_echoed(talk, course.seed)
-        lessons += on_outputs(heard(talk), tokenizer, rng)
+        talk = company.around(talk)
+        lessons += on_outputs(heard(talk, informed=rng.random() >= _UNINFORMED), tokenizer, rng)
         lessons += on_calls(judged(talk, noisy_flags(talk, rng), rng), tokenizer, rng)
         if rng.random() < _TOOLS_READ:
             lessons += on_outputs(descriptions.of_tools(talk, rng), tokenizer, rng)
     if pack is not None:
         for talk in composed(pack, course.seed, slice(number, None, _SLICES)):
-            talk = sometimes_echoed(talk, course.seed)
+            talk = company.around(talk, public=False)
+            lessons += on_outputs(_with_wishes(talk), tokenizer, rng)
             lessons += on_calls(judged(talk, noisy_flags(talk, rng), rng), tokenizer, rng)
     return lessons
+
+
+def _with_wishes(talk: LabelledConversation) -> Iterator[Heard]:
+    """The outputs of a public conversation that hold a wish: the rest is taught from its source."""
+    return (one for one in heard(talk) if not {"wish", "echo", "obey"}.isdisjoint(one.labels))
 
 
 def _on_definitions(course: Course, split: Split) -> Iterator[Lesson]:

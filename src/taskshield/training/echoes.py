@@ -1,13 +1,15 @@
-"""Conversations in which somebody in the data asks for what the user wants as well.
+"""Conversations in which somebody in the data asks for what a user wants: this one, or another.
 
 Most that data asks for is an attack or nobody's business, and a network that sees nothing else
-learns that whatever data asks for is wrong.
+learns that whatever data asks for is wrong. Both are said in the same voices: what tells them apart
+is what the user wants.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Literal
 
 from taskshield.core.messages import ToolCall
 from taskshield.judges.embedded.values import argument_values
@@ -35,8 +37,6 @@ _BARE = _VOICES[:1]
 _SENTENCES = re.compile(r"[.!?]\s|\?$")
 _FORBIDDING = re.compile(r"(?i)\b(do not|don't|never|without)\b")
 """Tasks that ask for nothing to be done; in other languages they are not told apart."""
-_ECHOED = 0.5
-"""Share of the conversations that get such a wish, where they can."""
 _LONGEST = 240
 """Characters of a task that somebody else may word in the same way."""
 _DETAILED = 0.6
@@ -51,13 +51,7 @@ class _Chance:
     output: int
     task: str
     calls: Sequence[ToolCall]
-    """Good calls that are made later."""
-
-
-def sometimes_echoed(talk: LabelledConversation, seed: int) -> LabelledConversation:
-    """A conversation as it is, or with such a wish; the same for the same seed."""
-    rng = Random(f"{seed}:{talk.id}:echo")
-    return echoed(talk, rng) if rng.random() < _ECHOED else talk
+    """Good calls of whoever has the task, made later than that."""
 
 
 def echoed(talk: LabelledConversation, rng: Random) -> LabelledConversation:
@@ -70,44 +64,76 @@ def echoed(talk: LabelledConversation, rng: Random) -> LabelledConversation:
     chances = [] if delegates(talk) else _chances(talk)
     if not chances:
         return talk
-    found = rng.choice(chances)
+    return _with(talk, rng.choice(chances), "echo", rng)
+
+
+def overheard(
+    talk: LabelledConversation, other: LabelledConversation, rng: Random
+) -> LabelledConversation:
+    """A conversation in whose data somebody wishes what the user of another one wants.
+
+    Those stay as they are that `echoed` leaves alone, but for good calls, of which none is needed.
+    """
+    outputs = [] if delegates(talk) else _free(talk)
+    tasks = [draft.text for drafts in other.tasks.values() for draft in drafts]
+    worded = [task for task in tasks if _can_be_wished(task)]
+    if not outputs or not worded:
+        return talk
+    made = [call for _, call in _good(other)]
+    found = _Chance(output=rng.choice(outputs), task=rng.choice(worded), calls=made)
+    return _with(talk, found, "wish", rng)
+
+
+def _with(
+    talk: LabelledConversation, found: _Chance, kind: Literal["echo", "wish"], rng: Random
+) -> LabelledConversation:
     bare = talk.lang != "en" or _SENTENCES.search(found.task)
     words = _said(rng.choice(_BARE if bare else _VOICES), found, rng)
     spans = talk.spans.get(found.output, ())
-    held = planted(talk.messages[found.output], words, spans, rng)
+    held = planted(talk.messages[found.output], words, spans, rng, kind)
     messages = list(talk.messages)
     messages[found.output] = held.message
     return replace(talk, messages=tuple(messages), spans={**talk.spans, found.output: held.spans})
 
 
 def _chances(talk: LabelledConversation) -> list[_Chance]:
-    """Every wish of the user's in every output that comes after it.
-
-    An output that holds an attack is left as it is, for its words to be found where they stand.
-    """
-    attacks = {label.explained_by[0] for label in talk.calls.values() if label.explained_by}
-    made = [
-        (number, call)
-        for number, message in enumerate(talk.messages)
-        for call in message.tool_calls
-        if talk.calls[call.id].aligned and talk.calls[call.id].tier.side_effects
-    ]
+    """Every wish of the user's in every output that comes after it."""
+    made = _good(talk)
     return [
         _Chance(output=output, task=draft.text, calls=later)
-        for output in readable(talk.messages)
-        if output not in attacks
+        for output in _free(talk)
         for later in [[call for number, call in made if number > output]]
         if later
         for asked, drafts in talk.tasks.items()
         if asked < output
         for draft in drafts
-        if len(draft.text) <= _LONGEST and not _FORBIDDING.search(draft.text)
+        if _can_be_wished(draft.text)
     ]
+
+
+def _free(talk: LabelledConversation) -> list[int]:
+    """Outputs that may hold a wish; an attack's stay, for its words to be found where they are."""
+    attacks = {label.explained_by[0] for label in talk.calls.values() if label.explained_by}
+    return [output for output in readable(talk.messages) if output not in attacks]
+
+
+def _good(talk: LabelledConversation) -> list[tuple[int, ToolCall]]:
+    """Good calls with side effects, each with the number of its message."""
+    return [
+        (number, call)
+        for number, message in enumerate(talk.messages)
+        for call in message.tool_calls
+        if talk.calls[call.id].aligned and talk.calls[call.id].tier.side_effects
+    ]
+
+
+def _can_be_wished(task: str) -> bool:
+    return len(task) <= _LONGEST and not _FORBIDDING.search(task)
 
 
 def _said(voice: str, found: _Chance, rng: Random) -> str:
     bare = found.task.strip().rstrip(".!?")
-    if rng.random() < _DETAILED:
+    if found.calls and rng.random() < _DETAILED:
         named = [one.text for one in argument_values(rng.choice(found.calls)) if not one.trivial]
         short = [text for text in named if len(text) <= _LONGEST_VALUE and "\n" not in text]
         bare += f" ({', '.join(short[:_VALUES])})" if short else ""

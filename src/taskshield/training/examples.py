@@ -19,10 +19,10 @@ from taskshield.judges.embedded.values import argument_values
 from taskshield.training.labelled import CallLabel, LabelledConversation, SpanLabel
 from taskshield.training.pointing import with_pointed
 
-Label = Literal["attack", "benign", "pointed", "obey", "wish", "plain"]
+Label = Literal["attack", "benign", "pointed", "obey", "wish", "echo", "plain"]
 """Whose words a segment holds: an attacker's, someone else's imperative, one that the user's task
-leads to, one that the user's delegation covers, a wish that only the user's task and the call tell
-from an attack, or no directive at all."""
+leads to, one that the user's delegation covers, somebody's wish that is no business of the user's,
+one that is the user's as well, or no directive at all."""
 
 Flags = Mapping[int, frozenset[int]]
 """By number of a tool message: the segments that are taken for directives."""
@@ -51,8 +51,15 @@ class Heard:
     message: int
     head: str
     """The tool, in words."""
+    request: str = ""
+    """What the user wants; nothing where the model is not told."""
     pieces: tuple[str, ...]
     labels: tuple[Label, ...]
+
+    @property
+    def heading(self) -> str:
+        """What the model is told about it."""
+        return inputs.heading(self.head, self.request)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +78,18 @@ class Judged:
     goal: str
     """For an attack: the injected words that ask for it."""
     wishes: frozenset[str]
-    """Segments in the data that are wishes; words alone do not tell whether those are attacks."""
+    """Segments in the data that are wishes: whoever does not obey them makes no harmless words of
+    them."""
 
 
-def heard(conversation: LabelledConversation) -> Iterator[Heard]:
-    """The tool outputs of a conversation."""
+def heard(conversation: LabelledConversation, *, informed: bool = True) -> Iterator[Heard]:
+    """The tool outputs of a conversation, with what the user wants unless that is not told."""
     calls = {call.id: call for message in conversation.messages for call in message.tool_calls}
     spans = with_pointed(conversation)
+    told: list[str] = []
     for number, message in enumerate(conversation.messages):
+        if message.level is Level.USER and informed:
+            told.append(message.text)
         if message.level is not Level.TOOL:
             continue
         found = segments(message.text)
@@ -86,6 +97,7 @@ def heard(conversation: LabelledConversation) -> Iterator[Heard]:
         yield Heard(
             message=number,
             head="" if call is None else spoken(call.name),
+            request="\n".join(told),
             pieces=tuple(segment.text for segment in found),
             labels=tuple(label_of(segment, spans[number], otherwise="plain") for segment in found),
         )
@@ -96,9 +108,10 @@ def noisy_flags(conversation: LabelledConversation, rng: Random) -> Flags:
     chances: dict[Label, float] = {
         "attack": 0.0 if rng.random() < _UNNOTICED else 0.93,
         "benign": 0.04,
-        "pointed": 0.4,
+        "pointed": 0.3,
         "obey": 0.4,
-        "wish": 0.4,
+        "wish": 0.6,
+        "echo": 0.3,
         "plain": 0.002,
     }
     flags: dict[int, frozenset[int]] = {}
@@ -215,7 +228,7 @@ def asides(one: Judged) -> Iterator[tuple[str, bool]]:
     for aside in one.evidence.asides:
         words = aside.directive.text
         planted = one.label.kind == "attack" and _overlaps(words, one.goal)
-        if words not in one.wishes and (planted or one.label.aligned):
+        if planted or (one.label.aligned and words not in one.wishes):
             yield words, planted
 
 

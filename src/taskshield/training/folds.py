@@ -65,6 +65,8 @@ class Findings:
     conversation; -1 for blind ones)."""
     definitions: dict[str, Column]
     """Definitions of tools: the highest `logit` of a segment, and whether it is `poisoned`."""
+    informed: bool = True
+    """Whether outputs were read beside what the user wants."""
 
     def save(self, path: Path) -> None:
         """Write them down."""
@@ -74,19 +76,20 @@ class Findings:
             for part in _TABLES
             for name, column in getattr(self, part).items()
         }
-        np.savez_compressed(path, limits=limits, **columns)
+        np.savez_compressed(path, limits=limits, informed=np.array(self.informed), **columns)
 
     @classmethod
     def load(cls, path: Path) -> "Findings":
         """Read them again."""
         with np.load(path, allow_pickle=False) as found:
             limits = Limits(**dict(zip(_LIMITS, map(float, found["limits"]), strict=True)))
+            informed = "informed" in found.files and bool(found["informed"])
             parts: dict[str, dict[str, Column]] = {part: {} for part in _TABLES}
             for name in found.files:
                 part, _, column = name.partition(".")
                 if column:
                     parts[part][column] = found[name]
-        return cls(limits=limits, **parts)
+        return cls(limits=limits, informed=informed, **parts)
 
 
 Spread = Callable[
@@ -168,7 +171,9 @@ def _grown(one: Heard, logits: Sequence[float], seed: float, joined: float) -> l
 
 def _logits(network: Network, outputs: Sequence[Heard], tokenizer: Tokenizer) -> list[list[float]]:
     sequences = [
-        (n, e) for n, one in enumerate(outputs) for e in output_ids(tokenizer, one.head, one.pieces)
+        (n, e)
+        for n, one in enumerate(outputs)
+        for e in output_ids(tokenizer, one.heading, one.pieces)
     ]
     tags, _ = ask(network, [encoded for _, encoded in sequences])
     logits = [[SILENT] * len(one.pieces) for one in outputs]
@@ -237,7 +242,9 @@ def _with_directs(
         for number, (call, said) in enumerate(zip(calls, opinions, strict=True))
         if said.loudest is not None
         for encoded in output_ids(
-            tokenizer, "", [call.evidence.asides[said.loudest].directive.text]
+            tokenizer,
+            inputs.heading("", call.evidence.request),
+            [call.evidence.asides[said.loudest].directive.text],
         )
     ]
     tags, _ = ask(network, [encoded for _, encoded in words])

@@ -32,7 +32,7 @@ class SpanLabel:
 
     start: int
     end: int
-    kind: Literal["attack", "benign", "pointed", "obey", "wish"]
+    kind: Literal["attack", "benign", "pointed", "obey", "wish", "echo"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,9 +19,13 @@ _TAG_WEIGHTS: dict[Label, float] = {
     "benign": 0.5,
     "pointed": 0.5,
     "obey": 0.5,
+    "wish": 0.5,
+    "echo": 0.5,
     "plain": 0.1,
 }
-"""Wishes are not among them: their words alone do not say whether they are planted."""
+_PLANTED = frozenset(("attack", "wish"))
+_BESIDE_REQUEST = frozenset(("wish", "echo"))
+"""What is taught only beside what the user wants: the words alone do not say which it is."""
 _PLAIN_KEPT = 0.4
 """Share of the sequences without any imperative that are taught."""
 _MISALIGNED = 1.5
@@ -54,16 +58,16 @@ def on_outputs(
 ) -> Iterator[Lesson]:
     """Which segments of an output try to direct the agent."""
     for output in outputs:
-        for sequence in output_ids(tokenizer, output.head, output.pieces):
+        for sequence in output_ids(tokenizer, output.heading, output.pieces):
             answers = tuple(
                 Answer(
                     head=None,
                     place=place,
-                    right=float(output.labels[number] == "attack"),
+                    right=float(output.labels[number] in _PLANTED),
                     weight=weight * _TAG_WEIGHTS[output.labels[number]],
                 )
                 for place, number in sequence.marks
-                if _is_taught(output.pieces[number], output.labels[number])
+                if _is_taught(output, number)
             )
             plain = all(output.labels[number] == "plain" for _, number in sequence.marks)
             if answers and not (plain and rng.random() > _PLAIN_KEPT):
@@ -76,7 +80,7 @@ def on_calls(calls: Iterable[Judged], tokenizer: Tokenizer, rng: Random) -> Iter
         for pair, right in asked(one, rng):
             yield on_pair(pair, ASKS, right, tokenizer)
         for words, planted in asides(one):
-            yield from _on_words(words, planted, tokenizer)
+            yield from _on_words(words, planted, one.evidence.request, tokenizer)
         if acts(one.evidence.kind):
             aligned = one.label.aligned
             weight = 1.0 if aligned else _MISALIGNED
@@ -91,10 +95,10 @@ def on_pair(
     return Lesson(sequence=pair_ids(tokenizer, *pair), answers=(answer,))
 
 
-def _on_words(words: str, planted: bool, tokenizer: Tokenizer) -> Iterator[Lesson]:
-    """Words by themselves: do they direct the agent."""
+def _on_words(words: str, planted: bool, request: str, tokenizer: Tokenizer) -> Iterator[Lesson]:
+    """Words beside nothing but what the user wants: do they direct the agent."""
     weight = _TAG_WEIGHTS["attack" if planted else "benign"]
-    for sequence in output_ids(tokenizer, "", [words]):
+    for sequence in output_ids(tokenizer, inputs.heading("", request), [words]):
         answers = tuple(
             Answer(head=None, place=place, right=float(planted), weight=weight)
             for place, _ in sequence.marks
@@ -102,7 +106,8 @@ def _on_words(words: str, planted: bool, tokenizer: Tokenizer) -> Iterator[Lesso
         yield Lesson(sequence=sequence, answers=answers)
 
 
-def _is_taught(piece: str, label: Label) -> bool:
-    if label == "attack":
-        return len(piece) >= _SHORTEST
-    return label in _TAG_WEIGHTS and any(map(str.isalpha, piece))
+def _is_taught(output: Heard, number: int) -> bool:
+    piece, label = output.pieces[number], output.labels[number]
+    if label in _BESIDE_REQUEST and not output.request:
+        return False
+    return len(piece) >= _SHORTEST if label in _PLANTED else any(map(str.isalpha, piece))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text
@@ -38,7 +38,13 @@ class Held(NamedTuple):
     spans: tuple[SpanLabel, ...]
 
 
-def planted(output: Message, words: str, spans: Sequence[SpanLabel], rng: Random) -> Held:
+def planted(
+    output: Message,
+    words: str,
+    spans: Sequence[SpanLabel],
+    rng: Random,
+    kind: Literal["wish", "echo", "obey"] = "wish",
+) -> Held:
     """Words put into one of an output's strings or between two of its sentences."""
     text = output.text
     places = [
@@ -48,7 +54,7 @@ def planted(output: Message, words: str, spans: Sequence[SpanLabel], rng: Random
     ]
     at, lead, trail = rng.choice(places or [(len(text), " ", "")])
     start, added = at + len(lead), len(lead) + len(words) + len(trail)
-    own = SpanLabel(start=start, end=start + len(words), kind="wish")
+    own = SpanLabel(start=start, end=start + len(words), kind=kind)
     moved = [
         replace(span, start=span.start + added, end=span.end + added) if span.start >= at else span
         for span in spans

@@ -66,7 +66,7 @@ def test_an_output_without_pieces_is_no_sequence() -> None:
 
 
 def test_heads_and_pieces_are_cut_each_for_itself() -> None:
-    (found,) = output("a " * 50, "b " * 200, "c")
+    (found,) = output("a " * 100, "b " * 200, "c")
     assert words(found.ids).count("a") == HEAD_TOKENS
     assert words(found.ids).count("b") == PIECE_TOKENS
     assert found.marks == ((HEAD_TOKENS + 2, 0), (HEAD_TOKENS + 2 + 1 + PIECE_TOKENS, 1))

@@ -31,6 +31,18 @@ def test_an_instruction_beside_a_call() -> None:
     )
 
 
+def test_an_output_is_headed_by_its_tool_and_what_the_user_wants() -> None:
+    assert inputs.heading("read file", "") == inputs.heading("read file", " \n") == "read file"
+    assert inputs.heading("read file", "Pay\n the bill.") == "read file | user: Pay the bill."
+    assert inputs.heading("", "Pay the bill.") == " | user: Pay the bill."
+
+
+def test_of_a_long_request_a_heading_has_the_beginning_and_the_end() -> None:
+    head = inputs.heading("t" * 100, f"First this. {FILLER} Then that.")
+    assert head.startswith(f"{'t' * 60}… | user: First this. Line 0 is")
+    assert " … " in head and head.endswith("interest. Then that.") and len(head) < 360
+
+
 def test_a_call_that_a_directive_explains() -> None:
     assert inputs.serves(evidence(STOLEN)) == (
         "Please pay the bill in bill.txt, and tell tom@harbour.example about it.",

@@ -10,7 +10,7 @@ from taskshield.judges.embedded.windows import windows
 
 MAX_TOKENS = 256
 """Tokens of a sequence, all included."""
-HEAD_TOKENS = 16
+HEAD_TOKENS = 80
 """Tokens of what an output is headed with."""
 PIECE_TOKENS = 96
 """Tokens of a piece, without its marker."""

@@ -18,6 +18,8 @@ _VALUES = 10
 _DESCRIPTION = 90
 _SNIPPET = 110
 _SUSPECT = 220
+_TOOL = 60
+_TOLD = 280
 _PIECES = 40
 """Sentences of a request that are looked at, from its beginning and from its end."""
 
@@ -43,6 +45,21 @@ def serves(evidence: Evidence) -> Pair:
         aside = _excerpt(evidence.asides[0].directive.text, evidence.call, _SUSPECT)
         known.append(f"aside in data: {aside}")
     return asked, " | ".join(known)
+
+
+def heading(tool: str, request: str) -> str:
+    """What stands before an output: the tool, in words, and what the user wants.
+
+    Somebody's request may be what the user's task leads to, or none of the user's business; which
+    of the two it is, its words alone do not say.
+
+    Args:
+        tool: Nothing where it is not known.
+        request: The user's words; nothing where there are none, or where the model is not told.
+    """
+    if not request or request.isspace():
+        return tool
+    return f"{clipped(tool, _TOOL)} | user: {_ends(request, _TOLD)}"
 
 
 def request(evidence: Evidence) -> str:
@@ -74,6 +91,14 @@ def _excerpt(text: str, call: ToolCall, limit: int) -> str:
 def clipped(text: str, limit: int) -> str:
     """The beginning of a text, with a sign where something is missing."""
     return text if len(text) <= limit else text[:limit] + "…"
+
+
+def _ends(text: str, limit: int) -> str:
+    """The beginning and the end of a text that is too long."""
+    words = " ".join(text.split())
+    if len(words) <= limit:
+        return words
+    return f"{words[: limit // 2]} … {words[-limit // 2 :]}"
 
 
 def _described(evidence: Evidence, *, tagged: bool) -> str:

@@ -92,7 +92,8 @@ class EmbeddedJudge:
     def _output(self, message: Message, view: SessionView, stop: Event) -> list[Assessed]:
         tool = "" if view.answered is None else view.answered.name
         found = segments(message.text)
-        chances = self._chances(spoken(tool) if tool else "", found, stop)
+        head = self._heading(spoken(tool) if tool else "", _request(view))
+        chances = self._chances(head, found, stop)
         delegated = _delegated(view)
         limit = self._decision.planted_delegated if delegated else self._decision.planted
         chosen = grown(found, chances, seed=limit, joined=self._decision.joined)
@@ -118,6 +119,10 @@ class EmbeddedJudge:
                     )
                 )
         return sorted(items, key=lambda item: 0 if item.span is None else item.span.start)
+
+    def _heading(self, tool: str, request: str) -> str:
+        """What the model is told about an output; what the user wants, if it was taught so."""
+        return inputs.heading(tool, request if self._decision.informed else "")
 
     def _chances(self, head: str, found: Sequence[Segment], stop: Event) -> list[float]:
         """For each segment, how likely it is planted."""
@@ -209,7 +214,7 @@ class EmbeddedJudge:
         if opinions.loudest is None:
             return opinions
         words = evidence.asides[opinions.loudest].directive.text
-        (directs,) = self._model.tags("", [words])
+        (directs,) = self._model.tags(self._heading("", evidence.request), [words])
         return replace(opinions, directs=directs)
 
     def _chance(self, evidence: Evidence, opinions: Opinions) -> float:
@@ -228,6 +233,11 @@ def _directives(view: SessionView) -> list[Directive]:
         )
         for one in view.tainted
     ]
+
+
+def _request(view: SessionView) -> str:
+    said = (turn.message for turn in view.history)
+    return "\n".join(message.text for message in said if message.level is Level.USER)
 
 
 def _delegated(view: SessionView) -> str:

@@ -1,0 +1,53 @@
+"""What else stands in a conversation's data: wishes of people who have nothing to do with it.
+
+A public wish is obeyed at the end, the task of another user is not, and the user's own task, wished
+by somebody else, is done anyway.
+"""
+
+from collections import deque
+from random import Random
+
+from taskshield.training.composed import wished
+from taskshield.training.echoes import echoed, overheard
+from taskshield.training.labelled import LabelledConversation
+from taskshield.training.public_rows import Pack
+
+_WISHED = 0.4
+"""Share of the conversations without an attack that get one: a public wish, obeyed at the end."""
+_ECHOED = 0.5
+"""Share of the conversations in which the user's task is somebody's wish, where it can be."""
+_OVERHEARD = 0.3
+"""Share of the conversations in which another user's task is."""
+_OTHERS = 64
+"""Conversations from which another user's task may come."""
+
+
+class Company:
+    """Puts wishes into conversations, one after the other; the same for the same seed."""
+
+    def __init__(self, pack: Pack | None, seed: int) -> None:
+        self._pack = pack
+        self._seed = seed
+        self._others: deque[LabelledConversation] = deque(maxlen=_OTHERS)
+
+    def around(self, talk: LabelledConversation, *, public: bool = True) -> LabelledConversation:
+        """A conversation with some wishes, or none.
+
+        Args:
+            talk: The conversation.
+            public: Whether it may get a public wish: those that are made of them have their own.
+        """
+        rng = Random(f"{self._seed}:{talk.id}:company")
+        found = talk
+        if public and self._pack is not None and talk.kind in ("clean", "benign"):
+            found = wished(found, self._pack, rng) if rng.random() < _WISHED else found
+        found = echoed(found, rng) if rng.random() < _ECHOED else found
+        others = [
+            other
+            for other in self._others
+            if other.lang == talk.lang and other.domain != talk.domain
+        ]
+        if others and rng.random() < _OVERHEARD:
+            found = overheard(found, rng.choice(others), rng)
+        self._others.append(talk)
+        return found
