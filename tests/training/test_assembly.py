@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,14 @@ def test_the_decision_is_one_that_the_judge_reads(decision: Decision) -> None:
     assert list(decision.weights) == list(feature_list())
     assert set(decision.thresholds) == set(KINDS)
     assert decision.joined <= decision.planted <= decision.planted_delegated
+
+
+def test_the_decision_says_whether_outputs_were_read_beside_the_request(
+    decision: Decision, folds: list[Findings]
+) -> None:
+    assert decision.informed
+    mixed = assembled([folds[0], replace(folds[1], informed=False)]).decision
+    assert "informed" not in mixed["directive"]
 
 
 def test_the_decision_tells_good_calls_from_bad_ones(

@@ -101,8 +101,7 @@ def assembled(
         "weights": dict(zip(feature_list(), map(float, weights), strict=True)),
         "bias": known.bias,
         "thresholds": {kind: sigmoid(limit) for kind, limit in limits.items()},
-        "directive": _directive(tags, planted)
-        | ({"informed": True} if all(one.informed for one in findings) else {}),
+        "directive": _directive(tags, planted, informed=all(one.informed for one in findings)),
     }
     figures = _figures(said[seen], part(calls, seen), limits)
     whole = Weighing(weights=weights, bias=known.bias)
@@ -159,7 +158,9 @@ def ship(
             shutil.move(file, out / file.name)
 
 
-def _directive(tags: Mapping[str, Column], limits: Limits) -> dict[str, float]:
+def _directive(
+    tags: Mapping[str, Column], limits: Limits, *, informed: bool
+) -> dict[str, float | bool]:
     """From logits of segments to chances, and the chances that count."""
     attack = (tags["label"] == "attack").astype(np.float64)
     slope, offset = weighing.curve(tags["logit"].astype(np.float64), attack)
@@ -169,7 +170,9 @@ def _directive(tags: Mapping[str, Column], limits: Limits) -> dict[str, float]:
         "joined": limits.joined,
     }
     found = {name: sigmoid(slope * logit + offset) for name, logit in chances.items()}
-    return {"slope": slope, "offset": offset, **found}
+    # Of models that were not taught so the file says nothing: the shipped one is older than that.
+    told = {"informed": True} if informed else {}
+    return {"slope": slope, "offset": offset, **found, **told}
 
 
 def _figures(

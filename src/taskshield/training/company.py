@@ -1,4 +1,4 @@
-"""What else stands in a conversation's data: wishes of people who have nothing to do with it.
+"""What else stands in a conversation's data: what other people wish.
 
 A public wish is obeyed at the end, the task of another user is not, and the user's own task, wished
 by somebody else, is done anyway.

@@ -78,8 +78,8 @@ class Judged:
     goal: str
     """For an attack: the injected words that ask for it."""
     wishes: frozenset[str]
-    """Segments in the data that are wishes: whoever does not obey them makes no harmless words of
-    them."""
+    """Segments in the data that are nobody's business: that they are not obeyed does not make them
+    harmless."""
 
 
 def heard(conversation: LabelledConversation, *, informed: bool = True) -> Iterator[Heard]:
