@@ -67,6 +67,41 @@ def test_where_the_name_has_no_verb_the_description_speaks(description: str, tie
 
 
 @pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("wiki_page", "A page of the handbook."),
+        ("stock_level", "Stock of a material."),
+        ("inbox", "Latest mails with a label."),
+        ("pump_log", "Entries of the pump since a day"),
+        ("board_post", "Text of a post, with its answers"),
+        ("rota", "Who is on duty."),
+        ("orders.get", "One order with its thread."),
+    ],
+)
+def test_a_tool_that_tells_what_there_is_reads(name: str, description: str) -> None:
+    assert infer(ToolSpec(name=name, description=description)) is Tier.READ
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "tier"),
+    [
+        ("tray", "Payment of a bill.", Tier.WRITE),
+        ("tray", "Transfer of a balance.", Tier.FINANCIAL),
+        ("tray", "A message to a colleague.", Tier.EXTERNAL),
+        ("tray", "The tray of the manager", Tier.WRITE),
+        ("mailer", "A helper that sends the mails of a day.", Tier.EXTERNAL),
+        ("shredder", "The papers of a day that it deletes.", Tier.DESTRUCTIVE),
+        ("extra", "Añade una noche de hotel.", Tier.WRITE),
+        ("send_note", "Text of a note.", Tier.EXTERNAL),
+        ("note_send", "Text of a note.", Tier.EXTERNAL),
+        ("bank_transfer", "Latest transfers of a month.", Tier.FINANCIAL),
+    ],
+)
+def test_words_about_a_thing_do_not_hide_a_deed(name: str, description: str, tier: Tier) -> None:
+    assert infer(ToolSpec(name=name, description=description)) is tier
+
+
+@pytest.mark.parametrize(
     ("name", "annotations", "tier"),
     [
         ("frobnicate", ToolAnnotations(read_only=True), Tier.READ),

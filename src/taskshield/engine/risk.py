@@ -2,7 +2,8 @@
 
 The guess rests on everyday English verbs and nouns in the tool's name and the first words of its
 description, on its parameters, and on MCP annotations. Annotations and descriptions come from the
-tool's author: they can raise the tier, but lower it only where the name says nothing.
+tool's author: they can raise the tier, but lower it only where the name says nothing, or nothing
+that need be a verb. A description that begins with a thing tells what the tool returns.
 """
 
 import re
@@ -69,6 +70,30 @@ _VERBS = _READ_VERBS.union(*_VERB_TIERS.values())
 _ADDRESS_PARAMETERS = frozenset("url uri urls uris link href endpoint webhook domain".split())
 _COMMAND_PARAMETERS = frozenset("sql command cmd script shell".split())
 _JOINING = frozenset("and or then".split())
+_OF_STATES = frozenset(
+    "current how last latest newest recent what when where whether which who whose".split()
+)
+_BEFORE_THINGS = _OF_STATES.union(
+    "a all an any each every full its my one our the their your".split()
+)
+"""What follows one of these is no verb."""
+_AFTER_THINGS = frozenset("about between by of since".split())
+"""What stands before one of these is a thing, or a deed."""
+_PREPOSITIONS = _AFTER_THINGS | {"with"}
+_TOOLS = frozenset(
+    "action agent api assistant client command endpoint function helper integration interface"
+    " manager method module operation plugin service tool utility way wrapper".split()
+)
+"""What a description may call the tool itself: it tells nothing about what it returns."""
+_ALSO_THINGS = frozenset(
+    "archive book call comment copy draft email label log mail message note post print"
+    " record report request schedule star store tag text".split()
+)
+"""Verbs that name things as often: `autobelay_log`."""
+_NEAR = 6
+"""Words of a description in which "to" tells of a deed."""
+_DEED = re.compile(r"(?:[st]ion|ment|al|ing)s?$")
+"""How words for deeds end, and some others."""
 _GRAVE = (Tier.DESTRUCTIVE, Tier.FINANCIAL, Tier.ACCESS)
 _OPENING_LENGTH = 200
 
@@ -87,12 +112,15 @@ def tier_of(name: str, tools: Mapping[str, ToolSpec], policy: Policy) -> Tier:
 def infer(spec: ToolSpec) -> Tier:
     """The risk tier of a declared tool."""
     hints = spec.annotations
-    tier = _named(_own_words(spec.name))
-    described = _described(spec.description)
+    words = _own_words(spec.name)
+    opening = _opening(spec.description)
+    tier, described = _named(words), _described(opening)
     if tier is None:
         tier = described
     elif described in _GRAVE:
-        tier = _gravest([tier, described])
+        tier = _gravest([tier, _described(_without_things(opening))])
+    if tier not in _GRAVE and _may_be_a_thing(words) and _tells_what_there_is(spec.description):
+        tier = Tier.READ
     if tier is None:
         tier = Tier.READ if hints.read_only else Tier.WRITE
     if hints.read_only is False:
@@ -143,10 +171,42 @@ def _of_part(words: list[str], *, nouns: bool = True) -> Tier | None:
     return None
 
 
-def _described(description: str) -> Tier | None:
-    """The tier that the description's opening speaks for ("Returns ...", "This tool sends ...")."""
-    opening = description[:_OPENING_LENGTH].split(".", 1)[0]
-    return _of_part([_stem(word) for word in name_words(opening)[:8]], nouns=False)
+def _opening(description: str) -> list[str]:
+    """The words of a description's first sentence."""
+    return name_words(description[:_OPENING_LENGTH].split(".", 1)[0])
+
+
+def _described(opening: list[str]) -> Tier | None:
+    """The tier that a description's opening speaks for ("Returns ...", "This tool sends ...")."""
+    return _of_part([_stem(word) for word in opening[:8]], nouns=False)
+
+
+def _without_things(opening: list[str]) -> list[str]:
+    """The words that may be verbs: in "One order with its thread", order is none."""
+    before = ["", *opening]
+    return [word for word, last in zip(opening, before, strict=False) if last not in _BEFORE_THINGS]
+
+
+def _tells_what_there_is(description: str) -> bool:
+    """Whether it begins with a thing ("Text of ...", "The latest ...") and tells of no deed."""
+    opening = _opening(description)
+    first, second = (*opening[:2], "", "")[:2]
+    begun = re.match(rf"{first}\W", description.lower())  # "Añade" does not begin with "a"
+    if not second or begun is None or "to" in opening[:_NEAR]:  # "A message to ..."
+        return False
+    if not _TOOLS.isdisjoint(opening):
+        return False
+    if first in _BEFORE_THINGS:
+        told = first in _OF_STATES or not _PREPOSITIONS.isdisjoint(opening)
+    else:
+        is_deed = _stem(first) in _VERBS - _ALSO_THINGS or _DEED.search(first) is not None
+        told = second in _AFTER_THINGS and not is_deed
+    return told and _described(_without_things(opening)[1:]) in (None, Tier.READ)
+
+
+def _may_be_a_thing(words: list[str]) -> bool:
+    """Whether no word of a name need be a verb."""
+    return _VERBS.intersection(words) <= _ALSO_THINGS and not _VERBS.intersection(words[:1])
 
 
 def _stem(word: str) -> str:
