@@ -89,7 +89,7 @@ def test_flags_are_noisy_within_bounds(sample: Sample) -> None:
     shares = {label: sum(hits) / len(hits) for label, hits in counts.items()}
     assert 0.55 < shares["attack"] < 0.75
     assert 0.01 < shares["benign"] < 0.2
-    assert 0.3 < shares["pointed"] < 0.55 and 0.3 < shares["obey"] < 0.55
+    assert 0.22 < shares["pointed"] < 0.45 and 0.3 < shares["obey"] < 0.55
     assert 0 < shares["plain"] < 0.05
 
 
