@@ -8,6 +8,7 @@ that need be a verb. A description that begins with a thing tells what the tool 
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 
 from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier, ToolSpec, name_words
@@ -73,13 +74,15 @@ _JOINING = frozenset("and or then".split())
 _OF_STATES = frozenset(
     "current how last latest newest recent what when where whether which who whose".split()
 )
+"""A description that begins with one of these tells how things are."""
 _BEFORE_THINGS = _OF_STATES.union(
     "a all an any each every full its my one our the their your".split()
 )
 """What follows one of these is no verb."""
 _AFTER_THINGS = frozenset("about between by of since".split())
 """What stands before one of these is a thing, or a deed."""
-_PREPOSITIONS = _AFTER_THINGS | {"with"}
+_BESIDE_THINGS = _AFTER_THINGS | {"with"}
+"""One of these tells more of a thing that stands before it."""
 _TOOLS = frozenset(
     "action agent api assistant client command endpoint function helper integration interface"
     " manager method module operation plugin service tool utility way wrapper".split()
@@ -119,7 +122,11 @@ def infer(spec: ToolSpec) -> Tier:
         tier = described
     elif described in _GRAVE:
         tier = _gravest([tier, _described(_without_things(opening))])
-    if tier not in _GRAVE and _may_be_a_thing(words) and _tells_what_there_is(spec.description):
+    if (
+        tier not in _GRAVE
+        and _may_be_a_thing(words)
+        and _tells_what_there_is(spec.description, opening)
+    ):
         tier = Tier.READ
     if tier is None:
         tier = Tier.READ if hints.read_only else Tier.WRITE
@@ -183,21 +190,19 @@ def _described(opening: list[str]) -> Tier | None:
 
 def _without_things(opening: list[str]) -> list[str]:
     """The words that may be verbs: in "One order with its thread", order is none."""
-    before = ["", *opening]
-    return [word for word, last in zip(opening, before, strict=False) if last not in _BEFORE_THINGS]
+    return [word for last, word in pairwise(["", *opening]) if last not in _BEFORE_THINGS]
 
 
-def _tells_what_there_is(description: str) -> bool:
+def _tells_what_there_is(description: str, opening: list[str]) -> bool:
     """Whether it begins with a thing ("Text of ...", "The latest ...") and tells of no deed."""
-    opening = _opening(description)
     first, second = (*opening[:2], "", "")[:2]
-    begun = re.match(rf"{first}\W", description.lower())  # "Añade" does not begin with "a"
-    if not second or begun is None or "to" in opening[:_NEAR]:  # "A message to ..."
-        return False
-    if not _TOOLS.isdisjoint(opening):
+    # "Añade" does not begin with "a"
+    begun = re.match(rf"{first}\W", description[:_OPENING_LENGTH].lower())
+    sent = "to" in opening[:_NEAR]  # "A message to ..."
+    if not second or begun is None or sent or not _TOOLS.isdisjoint(opening):
         return False
     if first in _BEFORE_THINGS:
-        told = first in _OF_STATES or not _PREPOSITIONS.isdisjoint(opening)
+        told = first in _OF_STATES or not _BESIDE_THINGS.isdisjoint(opening)
     else:
         is_deed = _stem(first) in _VERBS - _ALSO_THINGS or _DEED.search(first) is not None
         told = second in _AFTER_THINGS and not is_deed
