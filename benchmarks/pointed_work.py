@@ -38,7 +38,11 @@ def main() -> None:
         parser.error(f"no scenario is in {' or '.join(files)}")
     talks = list(
         generate(
-            scenarios, read_styles(DATA / "styles"), seed=_SEED, per_scenario=given.per_scenario
+            scenarios,
+            read_styles(DATA / "styles"),
+            seed=_SEED,
+            per_scenario=given.per_scenario,
+            short=0.0,
         )
     )
     read = [f"{name}.jsonl" for name in files]

@@ -11,6 +11,7 @@ from taskshield.training.padding import gathered
 from taskshield.training.plans import Kind, planned
 from taskshield.training.renaming import renamed
 from taskshield.training.scenarios import Scenario, Style
+from taskshield.training.shortening import shortened
 from taskshield.training.splits import Split
 
 _KINDS: tuple[Kind, ...] = (
@@ -34,6 +35,7 @@ def generate(
     per_scenario: int,
     split: Split | None = None,
     varied: float = 0.75,
+    short: float = 0.5,
 ) -> Iterator[LabelledConversation]:
     """Conversations of every scenario on this side of the split.
 
@@ -44,6 +46,7 @@ def generate(
         per_scenario: How many each scenario gives. Its attacks take turns.
         split: Which side; None takes everything.
         varied: The share of conversations whose names, numbers and tools are not the written ones.
+        short: The share of conversations whose outputs are cut short.
     """
     split = Split() if split is None else split
     common = variation.common_words(scenarios)  # what is no name; tells nothing about a side
@@ -62,4 +65,5 @@ def generate(
                 shown = variation.varied(found, rng, common)
             if rng.random() < varied:
                 shown = renamed(shown, rng, arguments=rng.random() < 0.3)
-            yield played(shown, plan, material, rng, id=id)
+            talk = played(shown, plan, material, rng, id=id)
+            yield shortened(talk, rng) if rng.random() < short else talk

@@ -1,0 +1,114 @@
+"""Outputs cut short: what later calls need, words that are known to be somebody's, a little more.
+
+Scenarios are written with rich outputs, and noise makes them longer still; what tools return is
+often short. Without these, a short output hardly ever holds a request, be it an attacker's or one
+that the user's task leads to.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
+from random import Random
+
+from taskshield.core.levels import Level
+from taskshield.core.messages import Text
+from taskshield.judges.embedded.values import argument_values
+from taskshield.training.injection import is_json
+from taskshield.training.labelled import CallLabel, LabelledConversation, SpanLabel
+from taskshield.training.pointing import with_pointed
+
+_SHORT = 4
+"""Lines of an output that is left as it is."""
+_AROUND = (0, 0, 0, 1)
+"""How many lines stay on either side of one that must."""
+
+
+def shortened(talk: LabelledConversation, rng: Random) -> LabelledConversation:
+    """A conversation with short outputs; every value that a later call takes from one is kept."""
+    for number, spans in with_pointed(talk).items():
+        message = talk.messages[number]
+        lines = message.text.splitlines(keepends=True)
+        if message.level is Level.TOOL and len(lines) > _SHORT and not is_json(message.text):
+            kept = _kept(lines, _telling(spans, rng), _values_after(talk, number), rng)
+            talk = _with_lines(talk, number, lines, kept)
+    return talk
+
+
+def _telling(spans: Sequence[SpanLabel], rng: Random) -> list[SpanLabel]:
+    """The spans that must stay: of imperatives that concern nobody, one."""
+    harmless = [one for one in spans if one.kind == "benign"]
+    others = [one for one in spans if one.kind != "benign"]
+    return [*others, *rng.sample(harmless, min(1, len(harmless)))]
+
+
+def _kept(
+    lines: Sequence[str], must: Sequence[SpanLabel], values: Sequence[str], rng: Random
+) -> set[int]:
+    """Which lines stay: those of such words, one with each value, and some beside them."""
+    ends = list(accumulate(map(len, lines)))
+    needed = {
+        line
+        for line, (words, end) in enumerate(zip(lines, ends, strict=True))
+        if any(one.start < end and one.end > end - len(words) for one in must)
+    }
+    whole = "".join(lines)
+    for value in values:
+        holding = [line for line, words in enumerate(lines) if value in words]
+        if not holding and value in whole:
+            return set(range(len(lines)))  # it goes over several lines
+        if holding and needed.isdisjoint(holding):
+            needed.add(rng.choice(holding))
+    return {
+        line
+        for one in needed or {rng.randrange(len(lines))}
+        for line in range(one - rng.choice(_AROUND), one + rng.choice(_AROUND) + 1)
+        if 0 <= line < len(lines)
+    }
+
+
+def _values_after(talk: LabelledConversation, number: int) -> list[str]:
+    """What the calls after a message are made with."""
+    return [
+        value.text
+        for message in talk.messages[number + 1 :]
+        for call in message.tool_calls
+        for value in argument_values(call)
+        if not value.trivial
+    ]
+
+
+def _with_lines(
+    talk: LabelledConversation, number: int, lines: Sequence[str], kept: set[int]
+) -> LabelledConversation:
+    """The conversation with nothing but these lines of an output."""
+    left = [words if line in kept else "" for line, words in enumerate(lines)]
+    begins = list(accumulate(map(len, lines), initial=0))
+    begin_now = list(accumulate(map(len, left), initial=0))
+
+    def line_of(place: int) -> int:
+        return bisect_right(begins, place) - 1
+
+    def moved(start: int, end: int) -> tuple[int, int]:
+        gone = begins[line_of(start)] - begin_now[line_of(start)]
+        return start - gone, end - gone
+
+    def explained(label: CallLabel) -> CallLabel:
+        where = label.explained_by
+        if where is None or where[0] != number:
+            return label
+        return replace(label, explained_by=(number, *moved(*where[1:])))
+
+    spans = tuple(
+        SpanLabel(start=start, end=end, kind=one.kind)
+        for one in talk.spans.get(number, ())
+        if kept.issuperset(range(line_of(one.start), line_of(one.end - 1) + 1))
+        for start, end in [moved(one.start, one.end)]
+    )
+    message = replace(talk.messages[number], parts=(Text(text="".join(left)),))
+    return replace(
+        talk,
+        messages=(*talk.messages[:number], message, *talk.messages[number + 1 :]),
+        spans={**talk.spans, number: spans},
+        calls={id: explained(label) for id, label in talk.calls.items()},
+    )
