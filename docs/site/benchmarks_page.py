@@ -154,6 +154,17 @@ def _held(name: str) -> str:
     )
 
 
+def tiers() -> str:
+    """What tools are taken for, by what they are."""
+    found: dict[str, dict[str, int]] = _record("tiers")["taken_for"]
+    lines = []
+    for tier, others in found.items():
+        number = sum(others.values())
+        shares = (f"{100 * others.get(other, 0) / number:.1f}" for other in found)
+        lines.append((f"`{tier}`", f"{number:,}", *shares))
+    return _grid(("is", "tools", *(f"`{tier}`" for tier in found)), lines)
+
+
 def latency() -> str:
     """Milliseconds of the embedded judge, in process."""
     told = _record("embedded_latency")
@@ -252,6 +263,7 @@ TABLES: dict[str, Callable[[], str]] = {
         redaction,
         public_conversations,
         pointed_work,
+        tiers,
         latency,
         server,
         budgets,
