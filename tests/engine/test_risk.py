@@ -116,6 +116,28 @@ def test_annotations_are_heard(name: str, annotations: ToolAnnotations, tier: Ti
     assert infer(ToolSpec(name=name, annotations=annotations)) is tier
 
 
+@pytest.mark.parametrize(
+    ("name", "description", "tier"),
+    [
+        ("list_add", "Add a subscriber.", Tier.WRITE),
+        ("list_add", "Adds the line to a shared list.", Tier.WRITE),
+        ("show_cancel", "Cancel a show and tell everybody.", Tier.WRITE),
+        ("ping_everybody", "Send a message to the whole staff.", Tier.EXTERNAL),
+        ("list_add", "", Tier.READ),  # nothing but the name
+        ("get_file", "Open a file.", Tier.READ),
+        ("query", "Run a SELECT.", Tier.READ),
+        ("get_plot", "Generate a plot for a story.", Tier.READ),
+        ("list_comments", "Comments on a file.", Tier.READ),
+        ("find_contact", "Contact directory of the practice.", Tier.READ),
+        ("show_orders", "All orders of a month.", Tier.READ),
+    ],
+)
+def test_a_description_that_begins_with_a_deed_is_believed(
+    name: str, description: str, tier: Tier
+) -> None:
+    assert infer(ToolSpec(name=name, description=description)) is tier
+
+
 def test_a_description_that_admits_to_something_grave_is_believed() -> None:
     for description in ("Deletes every file.", "Pays the bill", "Shares the folder"):
         assert infer(ToolSpec(name="lookup", description=description)).side_effects

@@ -75,10 +75,11 @@ _OF_STATES = frozenset(
     "current how last latest newest recent what when where whether which who whose".split()
 )
 """A description that begins with one of these tells how things are."""
-_BEFORE_THINGS = _OF_STATES.union(
-    "a all an any each every full its my one our the their your".split()
-)
+_ARTICLES = frozenset("a all an any each every full its my one our the their your".split())
+_BEFORE_THINGS = _OF_STATES | _ARTICLES
 """What follows one of these is no verb."""
+_ALSO_ANSWERING = frozenset("download generate open run".split())
+"""Verbs of tools that act, and of such as only answer: "Run a query"."""
 _AFTER_THINGS = frozenset("about between by of since".split())
 """What stands before one of these is a thing, or a deed."""
 _BESIDE_THINGS = _AFTER_THINGS | {"with"}
@@ -128,6 +129,8 @@ def infer(spec: ToolSpec) -> Tier:
         and _tells_what_there_is(spec.description, opening)
     ):
         tier = Tier.READ
+    if tier is Tier.READ:
+        tier = _deed_to_a_thing(opening) or tier
     if tier is None:
         tier = Tier.READ if hints.read_only else Tier.WRITE
     if hints.read_only is False:
@@ -186,6 +189,13 @@ def _opening(description: str) -> list[str]:
 def _described(opening: list[str]) -> Tier | None:
     """The tier that a description's opening speaks for ("Returns ...", "This tool sends ...")."""
     return _of_part([_stem(word) for word in opening[:8]], nouns=False)
+
+
+def _deed_to_a_thing(opening: list[str]) -> Tier | None:
+    """The tier of a description that begins like "Add a ...", whatever `list_add` seems to do."""
+    verb, article = _stem(opening[0]) if opening else "", opening[1:2]
+    is_deed = verb not in _READ_VERBS | _ALSO_ANSWERING and not _ARTICLES.isdisjoint(article)
+    return _of_part([verb], nouns=False) if is_deed else None
 
 
 def _without_things(opening: list[str]) -> list[str]:
