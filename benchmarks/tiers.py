@@ -7,7 +7,7 @@ leniently, a reader that is taken for one that acts too strictly.
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import results_file
@@ -35,10 +35,9 @@ def main() -> None:
     print(f"written to {path.name}")
 
 
-def taken_for(tools: Iterable[Tool]) -> dict[str, dict[str, int]]:
+def taken_for(tools: Sequence[Tool]) -> dict[str, dict[str, int]]:
     """By the tier that its writer gave it: what a tool is taken for, and how often."""
-    written = list(tools)
-    pairs = zip(written, specs(written), strict=True)
+    pairs = zip(tools, specs(tools), strict=True)
     found = Counter((tool.tier, infer(spec)) for tool, spec in pairs)
     return {
         tier.value: {other.value: found[tier, other] for other in Tier if found[tier, other]}

@@ -193,9 +193,11 @@ def _described(opening: list[str]) -> Tier | None:
 
 def _deed_to_a_thing(opening: list[str]) -> Tier | None:
     """The tier of a description that begins like "Add a ...", whatever `list_add` seems to do."""
-    verb, article = _stem(opening[0]) if opening else "", opening[1:2]
-    is_deed = verb not in _READ_VERBS | _ALSO_ANSWERING and not _ARTICLES.isdisjoint(article)
-    return _of_part([verb], nouns=False) if is_deed else None
+    match opening:
+        case [verb, article, *_] if article in _ARTICLES and _stem(verb) not in _ALSO_ANSWERING:
+            return _described([verb])
+        case _:
+            return None
 
 
 def _without_things(opening: list[str]) -> list[str]:

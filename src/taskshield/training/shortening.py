@@ -26,11 +26,13 @@ _AROUND = (0, 0, 0, 1)
 
 def shortened(talk: LabelledConversation, rng: Random) -> LabelledConversation:
     """A conversation with short outputs; every value that a later call takes from one is kept."""
+    values = _values(talk)
     for number, spans in with_pointed(talk).items():
         message = talk.messages[number]
         lines = message.text.splitlines(keepends=True)
         if message.level is Level.TOOL and len(lines) > _SHORT and not is_json(message.text):
-            kept = _kept(lines, _telling(spans, rng), _values_after(talk, number), rng)
+            later = [value for made, value in values if made > number]
+            kept = _kept(lines, _telling(spans, rng), later, rng)
             talk = _with_lines(talk, number, lines, kept)
     return talk
 
@@ -46,12 +48,8 @@ def _kept(
     lines: Sequence[str], must: Sequence[SpanLabel], values: Sequence[str], rng: Random
 ) -> set[int]:
     """Which lines stay: those of such words, one with each value, and some beside them."""
-    ends = list(accumulate(map(len, lines)))
-    needed = {
-        line
-        for line, (words, end) in enumerate(zip(lines, ends, strict=True))
-        if any(one.start < end and one.end > end - len(words) for one in must)
-    }
+    begins = _begins(lines)
+    needed = {line for one in must for line in _lines_of(begins, one.start, one.end)}
     whole = "".join(lines)
     for value in values:
         holding = [line for line, words in enumerate(lines) if value in words]
@@ -61,21 +59,31 @@ def _kept(
             needed.add(rng.choice(holding))
     return {
         line
-        for one in needed or {rng.randrange(len(lines))}
+        for one in sorted(needed) or [rng.randrange(len(lines))]
         for line in range(one - rng.choice(_AROUND), one + rng.choice(_AROUND) + 1)
         if 0 <= line < len(lines)
     }
 
 
-def _values_after(talk: LabelledConversation, number: int) -> list[str]:
-    """What the calls after a message are made with."""
+def _values(talk: LabelledConversation) -> list[tuple[int, str]]:
+    """What the calls are made with, each with its message's number."""
     return [
-        value.text
-        for message in talk.messages[number + 1 :]
+        (number, value.text)
+        for number, message in enumerate(talk.messages)
         for call in message.tool_calls
         for value in argument_values(call)
         if not value.trivial
     ]
+
+
+def _begins(lines: Sequence[str]) -> list[int]:
+    """Where each line begins, and where the last one ends."""
+    return list(accumulate(map(len, lines), initial=0))
+
+
+def _lines_of(begins: Sequence[int], start: int, end: int) -> range:
+    """The lines that a stretch of the text stands in."""
+    return range(bisect_right(begins, start) - 1, bisect_right(begins, end - 1))
 
 
 def _with_lines(
@@ -83,14 +91,11 @@ def _with_lines(
 ) -> LabelledConversation:
     """The conversation with nothing but these lines of an output."""
     left = [words if line in kept else "" for line, words in enumerate(lines)]
-    begins = list(accumulate(map(len, lines), initial=0))
-    begin_now = list(accumulate(map(len, left), initial=0))
-
-    def line_of(place: int) -> int:
-        return bisect_right(begins, place) - 1
+    begins, begin_now = _begins(lines), _begins(left)
 
     def moved(start: int, end: int) -> tuple[int, int]:
-        gone = begins[line_of(start)] - begin_now[line_of(start)]
+        first = _lines_of(begins, start, end).start
+        gone = begins[first] - begin_now[first]
         return start - gone, end - gone
 
     def explained(label: CallLabel) -> CallLabel:
@@ -102,7 +107,7 @@ def _with_lines(
     spans = tuple(
         SpanLabel(start=start, end=end, kind=one.kind)
         for one in talk.spans.get(number, ())
-        if kept.issuperset(range(line_of(one.start), line_of(one.end - 1) + 1))
+        if kept.issuperset(_lines_of(begins, one.start, one.end))
         for start, end in [moved(one.start, one.end)]
     )
     message = replace(talk.messages[number], parts=(Text(text="".join(left)),))
