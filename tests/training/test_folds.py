@@ -74,11 +74,13 @@ def test_findings_are_read_as_they_were_written(tmp_path: Path, informed: bool) 
         tags={"logit": np.array([1.0, 2.0], np.float32), "label": labelled("attack", "plain")},
         calls={"features": np.ones((2, 3), np.float32), "aligned": np.array([True, False])},
         definitions={"logit": np.array([0.5, -1.0]), "poisoned": np.array([True, False])},
+        names=("one", "two", "three"),
         informed=informed,
     )
     made.save(tmp_path / "fold.npz")
     again = Findings.load(tmp_path / "fold.npz")
     assert again.limits == made.limits and again.informed is informed
+    assert again.names == made.names
     for part in ("tags", "calls", "definitions"):
         mine, theirs = getattr(made, part), getattr(again, part)
         assert mine.keys() == theirs.keys()
@@ -94,7 +96,7 @@ def test_a_network_is_asked_about_every_segment_and_call(
     calls = found.calls
     counts = {len(column) for column in calls.values()}
     assert len(counts) == 1 and counts.pop() >= sum(len(one.calls) for one in talks)
-    assert calls["features"].shape[1] == len(feature_list())
+    assert calls["features"].shape[1] == len(feature_list()) and found.names == feature_list()
     assert np.isfinite(calls["features"].astype(np.float64)).all()
     assert set(calls["tier"]) <= {*(tier.value for tier in Tier), "plan"}
     assert {str(one) for one in calls["domain"]} == {one.domain for one in talks}

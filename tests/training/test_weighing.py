@@ -263,12 +263,9 @@ def test_folds_are_put_one_below_the_other() -> None:
     assert found["fold"].tolist() == [0] * 3 + [1] * 4
 
 
-def test_drift_and_blind_calls_count_less() -> None:
-    calls: dict[str, Column] = {
-        "kind": np.array(["step", "drift", "attack", "drift"]),
-        "blind": np.array([False, False, True, True]),
-    }
-    assert counts(calls).tolist() == pytest.approx([1.0, 0.3, 0.5, 0.15])
+def test_drift_counts_less() -> None:
+    calls: dict[str, Column] = {"kind": np.array(["step", "drift", "attack", "drift"])}
+    assert counts(calls).tolist() == pytest.approx([1.0, 0.3, 1.0, 0.3])
 
 
 def test_weights_on_top_of_others_are_found_again() -> None:

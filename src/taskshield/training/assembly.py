@@ -12,7 +12,7 @@ import numpy as np
 
 from taskshield.core.tools import Tier
 from taskshield.judges.embedded.decision import sigmoid
-from taskshield.judges.embedded.features import aside_list, feature_list
+from taskshield.judges.embedded.features import aside_list
 from taskshield.judges.embedded.weights import write_manifest
 from taskshield.training import weighing
 from taskshield.training.folds import (
@@ -78,7 +78,8 @@ def assembled(
     rows, aligned = calls["features"].astype(np.float64), calls["aligned"].astype(np.float64)
     counts, seen = weighing.counts(calls), ~calls["blind"].astype(bool)
     plans = calls["tier"] == "plan"
-    plain, aside = np.split(rows, [len(feature_list()) - len(aside_list())], axis=1)
+    names = findings[0].names
+    plain, aside = np.split(rows, [len(names) - len(aside_list())], axis=1)
 
     said = weighing.crossed(plain, aligned, calls["domain"], counts, learned=seen)
     slope, offset = weighing.curve(said[seen], aligned[seen])
@@ -86,7 +87,7 @@ def assembled(
     said += weighing.crossed(aside, aligned, calls["domain"], counts, given=said, learned=~plans)
     # Real plans are worded freely, those of the corpus are not: all that is asked of a plan is
     # whether a directive asks for it.
-    said[plans] = -rows[plans, feature_list().index("told")]
+    said[plans] = -rows[plans, names.index("told")]
     limits = weighing.thresholds(said[seen], part(calls, seen))
 
     known = weighing.fitted(plain[seen], aligned[seen], counts[seen])
@@ -98,12 +99,12 @@ def assembled(
     planted = weighing.tag_limits(tags)
     weights = np.concatenate([known.weights, more.weights])
     decision = {
-        "weights": dict(zip(feature_list(), map(float, weights), strict=True)),
+        "weights": dict(zip(names, map(float, weights), strict=True)),
         "bias": known.bias,
         "thresholds": {kind: sigmoid(limit) for kind, limit in limits.items()},
         "directive": _directive(tags, planted, informed=all(one.informed for one in findings)),
     }
-    figures = _figures(said[seen], part(calls, seen), limits)
+    figures = _figures(said[seen], part(calls, seen), limits, names)
     whole = Weighing(weights=weights, bias=known.bias)
     if kept is not None:
         figures["kept"] = _held(kept, whole, limits)
@@ -179,6 +180,7 @@ def _figures(
     said: Floats,
     calls: Mapping[str, Column],
     limits: Mapping[str, float],
+    names: Sequence[str],
 ) -> dict[str, Any]:
     plans = calls["tier"] == "plan"
     delegating = calls["delegating"].astype(bool)
@@ -200,7 +202,7 @@ def _figures(
         "by fold": _by_fold(said, calls),
         "at the thresholds": weighing.at_thresholds(said, calls, limits),
         "calibration": weighing.calibration(said[~plans], calls["aligned"][~plans]),
-        "without": _ablated(calls),
+        "without": _ablated(calls, names),
     }
 
 
@@ -225,13 +227,13 @@ def _by_fold(said: Floats, calls: Mapping[str, Column]) -> list[dict[str, Any]]:
     return [_measured(said[one], part(calls, one)) for one in rows]
 
 
-def _ablated(calls: Mapping[str, Column]) -> dict[str, float]:
+def _ablated(calls: Mapping[str, Column], names: Sequence[str]) -> dict[str, float]:
     """Attacks caught at 2 % false blocks when a group of features is left out."""
     rows, aligned = calls["features"].astype(np.float64), calls["aligned"].astype(np.float64)
     counts = weighing.counts(calls)
 
     def left(drop: tuple[str, ...]) -> float:
-        kept = [n for n, name in enumerate(feature_list()) if not name.startswith(drop)]
+        kept = [n for n, name in enumerate(names) if not name.startswith(drop)]
         said = weighing.crossed(rows[:, kept], aligned, calls["domain"], counts)
         return weighing.caught(said, calls, 0.02)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from taskshield.training.course import Course, described
-from taskshield.training.weighing import FALSE_BLOCKS
 
 _TEMPLATE = Path(__file__).with_name("card.md")
 
@@ -122,10 +121,11 @@ def _thresholds(figures: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
         "| tier | asked for: false blocks | threshold | false blocks | attacks caught |",
         "| --- | --- | --- | --- | --- |",
     ]
+    asked = figures["rates"]["false blocks"]
     for kind, limit in decision["thresholds"].items():
         at = figures["at the thresholds"][kind]
         lines.append(
-            f"| {kind} | {_percent(FALSE_BLOCKS[kind])} | {limit:.3f} |"
+            f"| {kind} | {100 * asked[kind]:g} | {limit:.3f} |"
             f" {_percent(at['false blocks'])} | {_percent(at['attacks caught'])} |"
         )
     tags, rates, runs = decision["directive"], figures["rates"], figures["disturbed"]

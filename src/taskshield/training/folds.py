@@ -18,7 +18,7 @@ from taskshield.core.levels import Level
 from taskshield.judges.embedded import inputs
 from taskshield.judges.embedded.encoding import SILENT, output_ids, pair_ids
 from taskshield.judges.embedded.evidence import acts, kind_name
-from taskshield.judges.embedded.features import Opinions, features, opinions_on
+from taskshield.judges.embedded.features import Opinions, feature_list, features, opinions_on
 from taskshield.judges.embedded.planted import grown
 from taskshield.judges.embedded.segments import Segment
 from taskshield.judges.embedded.tasks import read_tasks
@@ -65,6 +65,8 @@ class Findings:
     conversation; -1 for blind ones)."""
     definitions: dict[str, Column]
     """Definitions of tools: the highest `logit` of a segment, and whether it is `poisoned`."""
+    names: tuple[str, ...] = feature_list()
+    """Of the features, in their order; those about words aside are the last."""
     informed: bool = True
     """Whether outputs were read beside what the user wants."""
 
@@ -76,20 +78,26 @@ class Findings:
             for part in _TABLES
             for name, column in getattr(self, part).items()
         }
-        np.savez_compressed(path, limits=limits, informed=np.array(self.informed), **columns)
+        np.savez_compressed(
+            path,
+            limits=limits,
+            names=np.array(self.names),
+            informed=np.array(self.informed),
+            **columns,
+        )
 
     @classmethod
     def load(cls, path: Path) -> "Findings":
         """Read them again."""
         with np.load(path, allow_pickle=False) as found:
             limits = Limits(**dict(zip(_LIMITS, map(float, found["limits"]), strict=True)))
-            informed = "informed" in found.files and bool(found["informed"])
+            names, informed = tuple(map(str, found["names"])), bool(found["informed"])
             parts: dict[str, dict[str, Column]] = {part: {} for part in _TABLES}
             for name in found.files:
                 part, _, column = name.partition(".")
                 if column:
                     parts[part][column] = found[name]
-        return cls(limits=limits, informed=informed, **parts)
+        return cls(limits=limits, names=names, informed=informed, **parts)
 
 
 Spread = Callable[

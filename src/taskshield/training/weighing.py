@@ -25,8 +25,6 @@ where it goes badly (`disturbed`)."""
 _DRIFT = 0.3
 """How much a call counts that nobody asked for, without any attack: the model can hardly tell such
 calls, and trying costs attacks."""
-_BLIND = 0.5
-"""How much a call counts that is judged as if nothing had been noticed."""
 _PENALTY = 1e-3
 _TRUSTED = 500
 """Aligned calls from which on a tier's own threshold weighs more than that of all tiers."""
@@ -61,8 +59,7 @@ def joined(findings: Sequence[Findings]) -> dict[str, Column]:
 
 def counts(calls: Mapping[str, Column]) -> Floats:
     """How much each call counts in a fit."""
-    drifts = np.where(calls["kind"] == "drift", _DRIFT, 1.0)
-    return drifts * np.where(calls["blind"], _BLIND, 1.0)
+    return np.where(calls["kind"] == "drift", _DRIFT, 1.0)
 
 
 def fitted(

@@ -71,6 +71,11 @@ def test_each_kind_has_its_threshold() -> None:
     assert [found.threshold(tier) for tier in Tier] == [0.1, *[0.3] * (len(Tier) - 1)]
 
 
+def test_what_a_model_was_not_fitted_with_weighs_nothing() -> None:
+    found = read_decision(changed("weights", to={"told": -0.5}), NAMES)
+    assert found.serves({"serves": 9.0, "told": 2.0}) == sigmoid(0.25 - 1.0)
+
+
 def test_a_curve_is_calibrated() -> None:
     curve = Curve(slope=2.0, offset=-1.0)
     assert curve.probability(0.5) == 0.5
@@ -126,7 +131,6 @@ def test_numbers_that_are_none_are_refused(path: tuple[str, ...], number: float)
 @pytest.mark.parametrize(
     "content",
     [
-        changed("weights", to={"serves": 1.0}),
         changed("weights", "other", to=1.0),
         changed("weights", to={}),
         changed("thresholds", to={"read": 0.5}),

@@ -52,6 +52,25 @@ def test_a_call_that_a_directive_explains_by_hand() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("serves", "against"), [(-4.25, 1.25), (-3.0, 0.0), (-2.9, 0.0), (4.0, 0.0)]
+)
+def test_where_the_model_is_as_sure_as_it_can_be_little_counts_much(
+    serves: float, against: float
+) -> None:
+    opinions = Opinions(serves=serves, told=(0.5,))
+    directed, alone = (
+        features(evidence(STOLEN), opinions),
+        features(evidence(STOLEN, directives=[]), Opinions(serves=serves)),
+    )
+    name = "serves not at all"
+    assert (directed[name], alone[name]) == (against, against)
+    assert (directed[f"{name} where data directs"], alone[f"{name} where data directs"]) == (
+        against,
+        0.0,
+    )
+
+
 def test_a_call_where_no_data_directs_by_hand() -> None:
     found = features(evidence(PAID, directives=[]), Opinions(serves=1.5))
     assert found == pytest.approx(

@@ -32,7 +32,7 @@ class Decision:
     """Weights of the evidence, and thresholds."""
 
     weights: Mapping[str, float]
-    """By name of the feature."""
+    """By name of the feature; one that the model was not fitted with has none."""
     bias: float
     thresholds: Mapping[str, float]
     """By risk tier or "plan": a call no likelier than this to serve the user is misaligned."""
@@ -50,7 +50,7 @@ class Decision:
     def serves(self, features: Mapping[str, float]) -> float:
         """How likely a call serves the user."""
         return sigmoid(
-            self.bias + math.fsum(self.weights[name] * value for name, value in features.items())
+            self.bias + math.fsum(weight * features[name] for name, weight in self.weights.items())
         )
 
     def plan_serves(self, told: float) -> float:
@@ -101,7 +101,8 @@ def read_decision(content: bytes, names: frozenset[str]) -> Decision:
     ) as error:
         raise ModelError("the embedded model's decision file cannot be read") from error
     kinds = {*(tier.value for tier in Tier), "plan"}
-    if decision.weights.keys() != names or decision.thresholds.keys() != kinds:
+    known = bool(decision.weights) and decision.weights.keys() <= names
+    if not known or decision.thresholds.keys() != kinds:
         raise ModelError("the embedded model's decision file belongs to another release")
     return decision
 

@@ -14,6 +14,9 @@ from taskshield.judges.embedded.explanation import Explained
 UNASKED = -6.0
 """The opinion that no directive asks for a call, where there is none that could."""
 
+_NOT_AT_ALL = -3.0
+"""Log-odds that a call serves the user below which the model is as sure as it was taught to be: the
+little that is left of the scale says much."""
 _HARDLY = -2.0
 """Log-odds below which words in the data hardly ask for a call."""
 _KINDS: tuple[Kind, ...] = (*Tier, "plan")
@@ -51,9 +54,12 @@ def features(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
     told = max(opinions.told, default=UNASKED)
     side_effects = float(acts(evidence.kind))
     suspected = float(bool(evidence.suspects))
+    against = max(0.0, _NOT_AT_ALL - opinions.serves)
     plain = {
         "serves": opinions.serves,
         "serves where data directs": opinions.serves * suspected,
+        "serves not at all": against,
+        "serves not at all where data directs": against * suspected,
         "told": told,
         "told where something happens": told * side_effects,
         "told more than it serves": max(0.0, told - opinions.serves) * suspected,
