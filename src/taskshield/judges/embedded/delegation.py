@@ -11,6 +11,7 @@ from taskshield.judges.embedded.clauses import clauses, sentences
 from taskshield.judges.embedded.delegation_abroad import foreign_source
 from taskshield.judges.embedded.language import is_english
 from taskshield.judges.embedded.orders import request_end, skip_fillers
+from taskshield.judges.embedded.own_lists import is_said_here
 
 _LOOKED_AT = 2000
 """So much of an order is read; more is data that was pasted into it."""
@@ -292,6 +293,8 @@ def delegated_source(order: str, before: str = "") -> str | None:
     order = order[:_LOOKED_AT]
     for start, end in _acts(order):
         clause = order[start:end]
+        if is_said_here(clause):
+            continue
         said = f"{before} {order[:start]}"
         source = _named(clause, said)
         if source is None and _GO.match(clause) and not re.search(r"\w", order[end:]):

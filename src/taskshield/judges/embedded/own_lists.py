@@ -1,0 +1,30 @@
+"""Whether an order points at what the user says there and then: a list below, not a source.
+
+"Carry out these steps: pay the bill, file it" obeys nobody but the user. "Carry out the steps in
+the following mail" does.
+"""
+
+import re
+
+_LISTED = (
+    r"(?:instructions?|directions|steps?|tasks?|to-?dos?|items?|points?|things|jobs?|chores|errands"
+    r"|actions?|requests?|orders?|wishes|changes|edits|corrections?|fixes|questions?|rules?|procedure"
+    r"|checklist|lists?|plans?|agenda)"
+)
+_POINTS_AHEAD = re.compile(
+    rf"\bthe\s+following\s+(?:[\w-]+\s+){{0,2}}?{_LISTED}\b"
+    rf"|\b(?:these|this)\s+(?:[\w-]+\s+){{0,2}}?{_LISTED}\b[^.!?:]{{0,60}}:"
+    rf"|\b{_LISTED}\b[^.!?:]{{0,60}}?\bbelow\b\W*(?::|[.!]|$)",
+    re.IGNORECASE,
+)
+_ELSEWHERE = re.compile(
+    r"\b(?:in|on|from|at|of|under|by)\s+"
+    r"(?!(?:(?:the|this|that|exactly|given)\s+)*(?:order|sequence|turn|full|detail)\b)",
+    re.IGNORECASE,
+)
+
+
+def is_said_here(clause: str) -> bool:
+    """Whether what a clause tells the agent to do follows in the user's own words."""
+    pointed = _POINTS_AHEAD.search(clause)
+    return pointed is not None and _ELSEWHERE.search(clause.partition(":")[0]) is None
