@@ -12,6 +12,7 @@ from taskshield.judges.embedded.delegation_abroad import foreign_source
 from taskshield.judges.embedded.language import is_english
 from taskshield.judges.embedded.orders import request_end, skip_fillers
 from taskshield.judges.embedded.own_lists import is_said_here
+from taskshield.judges.embedded.taken_up import TAKES_UP, standing
 
 _LOOKED_AT = 2000
 """So much of an order is read; more is data that was pasted into it."""
@@ -233,10 +234,7 @@ _IS_READ = re.compile(
     rf"(?P<read>(?:[^\s,;.!?]+\s+){{0,5}}?{_SOURCE}\b(?:\s+[\w#-]*\d[\w-]*)?)",
     _FLAGS,
 )
-_GIVEN = re.compile(
-    rf"\b(?:{_RULES}|{_CHANGES}|lists?|memos?|plans?|notes?)\b",
-    _FLAGS,
-)
+_GIVEN = re.compile(rf"\b(?:{_RULES}|{_CHANGES}|lists?|memos?|plans?|notes?)\b", _FLAGS)
 _SENT = re.compile(
     rf"\b(?:wrote|writes|written|sent|mailed|e-?mailed|left|posted|texted|pinned|put|made|keeps"
     rf"|says|said"
@@ -326,7 +324,8 @@ def _named(clause: str, before: str) -> str | None:
     given = _ANAPHOR.search(clause)
     if given is not None and not _is_ruled_out(clause, given) and _GIVEN.search(before):
         return _spoken_of(before) or given["it"]
-    return None
+    taken = TAKES_UP.search(clause)
+    return None if taken is None or _is_ruled_out(clause, taken) else standing(before)
 
 
 def _said_before(before: str) -> str | None:
