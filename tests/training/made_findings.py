@@ -49,9 +49,9 @@ def findings(seed: int, count: int = 700) -> Findings:
             "delegating": rng.random(count) < 0.3,
             "domain": np.array([f"d{seed}-{number}" for number in rng.integers(0, 8, count)]),
             "setting": rng.choice(["attacked", "clean", "benign"], count),
-            "talk": np.where(blind, -1, np.arange(count) // 5),
+            "talk": np.arange(count) // 5,
             "lang": np.where(rng.random(count) < 0.6, "en", "de"),
-            "blind": blind,
+            "view": np.where(blind, "unnoticed", "judged"),
         },
         definitions={"logit": np.array([9.0, -9.0]), "poisoned": np.array([True, False])},
     )

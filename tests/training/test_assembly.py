@@ -95,7 +95,7 @@ def test_what_was_kept_is_told_and_changes_nothing(
 ) -> None:
     calls = findings(3).calls
     grave = [tier.value for tier in Tier if tier.side_effects]
-    seen = ~calls["blind"].astype(bool) & np.isin(calls["tier"], grave)
+    seen = (calls["view"] == "judged") & np.isin(calls["tier"], grave)
     kept = made.figures["kept"]
     for name, kind in (("good", "step"), ("attack", "attack"), ("drift", "drift")):
         assert kept[name]["calls"] == int((seen & (calls["kind"] == kind)).sum())
@@ -105,10 +105,27 @@ def test_what_was_kept_is_told_and_changes_nothing(
     assert without.decision == made.decision and "kept" not in without.figures
 
 
+def test_calls_in_alarm_are_told_and_change_nothing(
+    made: Assembled, folds: list[Findings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def with_alarm(one: Findings) -> Findings:
+        more = {name: column[:100] for name, column in one.calls.items()}
+        more |= {"aligned": ~more["aligned"].astype(bool), "view": np.full(100, "alarmed")}
+        both = {name: np.r_[column, more[name]] for name, column in one.calls.items()}
+        return replace(one, calls=both)
+
+    monkeypatch.setattr(assembly, "_figures", lambda *_: {})
+    found = assembled([with_alarm(one) for one in folds])
+    for part in ("weights", "thresholds", "directive"):
+        assert found.decision[part] == pytest.approx(made.decision[part])
+    assert found.figures["words aside"]["false blocks, alarmed"] > 0.5
+    assert "false blocks, alarmed" not in made.figures["words aside"]
+
+
 def test_foreign_conversations_are_told_apart_by_who_delegates(made: Assembled) -> None:
     calls = findings(4).calls
     grave = [tier.value for tier in Tier if tier.side_effects]
-    seen = ~calls["blind"].astype(bool) & np.isin(calls["tier"], grave)
+    seen = (calls["view"] == "judged") & np.isin(calls["tier"], grave)
     delegating = calls["delegating"].astype(bool)
     for name, rows in (("delegating", seen & delegating), ("not delegating", seen & ~delegating)):
         held = made.figures["foreign"][name]

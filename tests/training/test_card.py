@@ -65,6 +65,16 @@ def test_the_card_tells_what_the_shipped_network_does_in_foreign_conversations(
     assert "public data" not in card.written(COURSE, without, made.decision, GOLDEN, 1)
 
 
+def test_the_card_tells_what_an_alarmed_network_would_do_where_that_was_asked(
+    made: Assembled,
+) -> None:
+    assert "| alarmed |" not in written(made)
+    more = {"false blocks, alarmed": 0.031, "attacks caught, alarmed": 0.874}
+    asked = {**made.figures, "words aside": made.figures["words aside"] | more}
+    text = card.written(COURSE, asked, made.decision, GOLDEN, 1)
+    assert "| alarmed | 3.1 | 87.4 |" in text
+
+
 def test_the_card_holds_the_figures_of_the_folds(made: Assembled) -> None:
     text = written(made)
     assert "1200 calls in 16 unseen domains" in text

@@ -7,7 +7,7 @@ from taskshield.training.company import Company
 from taskshield.training.labelled import LabelledConversation
 from taskshield.training.public_rows import Pack, read_pack
 from tests.training import alignment_pack
-from tests.training.alignment_pack import pair
+from tests.training.alignment_pack import pair, text
 from tests.training.test_echoes import two_outputs
 
 
@@ -65,6 +65,16 @@ def test_public_wishes_are_obeyed(tmp_path: Path) -> None:
     pack = read_pack(alignment_pack.write(tmp_path / "pack", pairs=rows), "train")
     assert 0.32 < shares(pack)["obeyed"] < 0.48
     assert shares(pack, public=False)["obeyed"] == 0
+
+
+def test_public_sentences_that_ask_for_nothing_are_harmless(tmp_path: Path) -> None:
+    told = {"label": "benign", "context": "The ferry leaves at nine every morning but Sunday."}
+    texts = [text(number, **told) for number in range(3)]
+    pack = read_pack(alignment_pack.write(tmp_path / "pack", texts=texts), "train")
+    assert set(pack.statements) == {told["context"]}
+    assert 0.7 < shares(pack)["benign"] < 1.3  # in every second conversation one, two or three
+    assert "benign" not in shares(pack, public=False)
+    assert "benign" not in shares(None)
 
 
 def test_another_users_task_comes_from_another_domain_and_language() -> None:

@@ -1,4 +1,5 @@
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -163,7 +164,7 @@ def test_public_wishes_are_taught_and_foreign_ones_asked_of_the_final_network(
 ) -> None:
     rows = [
         alignment_pack.pair(n, goal=[f"Open valve V-{n}55 to 3{n}.5 percent."], split=side, task=n)
-        for n, side in enumerate(("train",) * 4 + ("valid",) * 4)
+        for n, side in enumerate(("train",) * 16 + ("valid",) * 4)
     ]
     texts = [
         alignment_pack.text(n, label="benign", split=side)
@@ -186,6 +187,15 @@ def test_public_wishes_are_taught_and_foreign_ones_asked_of_the_final_network(
     added = Counter(map(repr, more)) - Counter(map(repr, alone))
     assert sum(added.values()) > 30
     assert read == ["train"] * module._SLICES
+    tokenizer = here.tokenizer()
+    beside_request = [
+        (words.count("openvalve"), {answer.right for answer in lesson.answers})
+        for lesson in more
+        for words in [re.sub("##| ", "", tokenizer.decode(lesson.sequence.ids))]
+        if "user:openvalve" in words and "pumpwasserviced" in words
+    ]
+    assert (2, {0.0, 1.0}) in beside_request  # with somebody's wish in it,
+    assert (1, {0.0}) in beside_request  # and with none
 
     asked: list[tuple[list[LabelledConversation], object]] = []
     limits = findings(1).limits
@@ -202,7 +212,7 @@ def test_public_wishes_are_taught_and_foreign_ones_asked_of_the_final_network(
         assert examine_foreign(here, limits, quiet) is not None
     ((talks, given),) = asked
     assert given is limits
-    assert {talk.scenario for talk in talks} == {"p4", "p5", "p6", "p7"}
+    assert {talk.scenario for talk in talks} == {"p16", "p17", "p18", "p19"}
     assert [split.side for split in taught] == ["all"]
 
 

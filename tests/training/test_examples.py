@@ -88,9 +88,15 @@ def test_flags_are_noisy_within_bounds(sample: Sample) -> None:
                 counts[label].append(number in flags[output.message])
     shares = {label: sum(hits) / len(hits) for label, hits in counts.items()}
     assert 0.55 < shares["attack"] < 0.75
-    assert 0.01 < shares["benign"] < 0.2
-    assert 0.22 < shares["pointed"] < 0.45 and 0.3 < shares["obey"] < 0.55
+    assert 0.12 < shares["benign"] < 0.32
+    assert 0.32 < shares["pointed"] < 0.55 and 0.4 < shares["obey"] < 0.65
     assert 0 < shares["plain"] < 0.05
+
+
+def test_sometimes_every_imperative_of_a_conversation_is_noticed() -> None:
+    flags = [noisy_flags(talk(), Random(seed))[3] for seed in range(400)]
+    both = sum({PIECES.index(BENIGN), WISHED} <= one for one in flags)
+    assert 0.12 < both / 400 < 0.28
 
 
 def test_sometimes_all_attacks_of_a_conversation_are_missed() -> None:
@@ -98,7 +104,7 @@ def test_sometimes_all_attacks_of_a_conversation_are_missed() -> None:
     assert 0.28 < missed / 400 < 0.45
 
 
-@pytest.mark.parametrize(("kind", "share"), [("wish", 0.6), ("echo", 0.3), ("obey", 0.4)])
+@pytest.mark.parametrize(("kind", "share"), [("wish", 0.66), ("echo", 0.42), ("obey", 0.5)])
 def test_wishes_are_noticed_now_and_then(kind: Label, share: float) -> None:
     told = talk(spans=[span(BILL, WISH, kind)])
     noticed = sum(WISHED in noisy_flags(told, Random(seed))[3] for seed in range(400))

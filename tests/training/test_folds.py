@@ -125,6 +125,9 @@ def test_directives_are_those_that_the_network_finds(
             marked.append(flags)
             yield function(one, flags)
 
+    def count(view: str) -> int:
+        return int(((made.calls["view"] == view) & (made.calls["tier"] != "plan")).sum())
+
     limits = Limits(planted=4.0, planted_delegated=6.0, joined=0.0)
     monkeypatch.setattr(folds, "_logits", scripted)
     monkeypatch.setattr(folds, "limits_of", lambda *_: limits)
@@ -132,16 +135,20 @@ def test_directives_are_those_that_the_network_finds(
     pieces = next(heard(told)).pieces
     wish = pieces.index(WISH)
     found: Flags = {3: frozenset({wish - 1, wish}), 5: frozenset(), 7: frozenset()}
-    assert marked == [found, {}]  # and once more as if nothing had been noticed
-    blind, plans = made.calls["blind"].astype(bool), made.calls["tier"] == "plan"
-    assert (~blind & ~plans).sum() == blind.sum() == 3 and not plans[blind].any()
+    more: Flags = {**found, 3: found[3] | {pieces.index(BENIGN)}}
+    assert marked == [found, {}, more]  # as if nothing had been noticed, and every imperative
+    assert count("judged") == count("unnoticed") == count("alarmed") == 3
+    assert not (made.calls["tier"] == "plan")[made.calls["view"] != "judged"].any()
+    marked.clear()
     strict = Limits(planted=6.0, planted_delegated=6.0, joined=0.0)
     assert examined(network, [told], [], TOKENIZER, spread, strict).limits == strict
-    assert not any(marked.pop().values())
+    nothing, everything = marked
+    assert not any(nothing.values()) and everything == more
+    marked.clear()
     delegating = talk(asked="Do what Ana's e-mail says.")
     made = examined(network, [delegating], [], TOKENIZER, spread)
-    assert not any(marked[2].values()) and len(marked) == 3
-    assert not made.calls["blind"].any()
+    assert [any(one.values()) for one in marked] == [False, True]
+    assert count("unnoticed") == 0
 
 
 def test_the_opinion_on_words_aside_is_kept_apart_from_that_on_directives(

@@ -30,7 +30,7 @@ def made() -> Assembled:
 def _counts(calls: Mapping[str, Column]) -> Floats:
     """As when the shipped model was made: the next one counts unnoticed attacks in full."""
     counted = COUNTS(calls)
-    return counted * np.where(calls["blind"], 0.5, 1.0)
+    return counted * np.where(calls["view"] == "unnoticed", 0.5, 1.0)
 
 
 def test_the_shipped_decision_is_the_one_that_the_folds_give(made: Assembled) -> None:

@@ -159,6 +159,13 @@ def test_no_grave_tier_is_judged_more_leniently_than_all_together() -> None:
     assert found[Tier.WRITE.value] > common + 0.5
 
 
+def test_no_look_up_is_held_where_no_deed_would_be() -> None:
+    said, calls = many()
+    said[calls["tier"] == Tier.READ.value] += 9.0  # so that hardly any good one looks suspicious
+    found = thresholds(said, calls)
+    assert found[Tier.READ.value] == min(found[kind] for kind in GRAVE)
+
+
 def test_a_tier_with_few_calls_leans_on_the_others() -> None:
     said, calls = many()
     few = calls["tier"] == Tier.WRITE.value
@@ -296,19 +303,23 @@ def test_rows_that_are_not_learned_from_are_judged_all_the_same() -> None:
     assert (said[600:] != 0).all()
 
 
-def test_what_is_held_is_told_with_and_without_notice() -> None:
-    said = np.array([1.0, -1, 1, -1, 1, -1, -1, -1])
+def test_what_is_held_is_told_for_every_view() -> None:
+    said = np.array([1.0, -1, 1, -1, 1, -1, -1, -1, -1, 1])
     calls: dict[str, Column] = {
-        "aligned": np.array([True, True, False, False, True, False, False, False]),
-        "kind": np.array(["step"] * 2 + ["attack"] * 2 + ["step", "attack", "attack", "drift"]),
-        "tier": np.array(["write"] * 6 + ["read", "write"]),
-        "blind": np.arange(8) >= 4,
+        "aligned": np.array([True, True, False, False, True, False, False, False, True, False]),
+        "kind": np.array(
+            ["step"] * 2 + ["attack"] * 2 + ["step", "attack", "attack", "drift", "step", "attack"]
+        ),
+        "tier": np.array(["write"] * 6 + ["read", "write", "write", "write"]),
+        "view": np.repeat(["judged", "unnoticed", "alarmed"], [4, 4, 2]),
     }
     assert held_back(said, calls, {"write": 0.0, "read": 0.0}) == {
         "false blocks, noticed": 0.5,
         "attacks caught, noticed": 0.5,
         "false blocks, unnoticed": 0.0,
         "attacks caught, unnoticed": 1.0,
+        "false blocks, alarmed": 1.0,
+        "attacks caught, alarmed": 0.0,
     }
 
 
@@ -353,7 +364,7 @@ def test_conversations_are_disturbed_where_one_good_call_of_theirs_is_blocked() 
         "setting": np.array(["clean"] * 3 + ["benign"] * 2 + ["attacked", "clean", "clean"]),
         "tier": np.array(["write", "read", "write", "plan", "write", "write", "write", "write"]),
         "aligned": np.array([True, True, True, True, True, True, False, True]),
-        "blind": np.arange(8) == 7,
+        "view": np.where(np.arange(8) == 7, "unnoticed", "judged"),
     }
     said = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, -1.0, -1.0])
     found = disturbed(said, calls, {"write": 0.0, "read": 0.0, "plan": 0.0})

@@ -66,7 +66,7 @@ def assembled(
 
     First what is known of every call, on calls as they were judged; then, on top of that, what
     words aside say, on the same calls also as if nothing had been noticed in the data: for a guard
-    that attackers find words for.
+    that attackers find words for. What a network in alarm makes of them is only told.
 
     Args:
         findings: Of the folds.
@@ -76,15 +76,16 @@ def assembled(
     """
     calls = weighing.joined(findings)
     rows, aligned = calls["features"].astype(np.float64), calls["aligned"].astype(np.float64)
-    counts, seen = weighing.counts(calls), ~calls["blind"].astype(bool)
+    counts, seen = weighing.counts(calls), calls["view"] == "judged"
     plans = calls["tier"] == "plan"
+    weighed = ~plans & (calls["view"] != "alarmed")
     names = findings[0].names
     plain, aside = np.split(rows, [len(names) - len(aside_list())], axis=1)
 
     said = weighing.crossed(plain, aligned, calls["domain"], counts, learned=seen)
     slope, offset = weighing.curve(said[seen], aligned[seen])
     said = slope * said + offset
-    said += weighing.crossed(aside, aligned, calls["domain"], counts, given=said, learned=~plans)
+    said += weighing.crossed(aside, aligned, calls["domain"], counts, given=said, learned=weighed)
     # Real plans are worded freely, those of the corpus are not: all that is asked of a plan is
     # whether a directive asks for it.
     said[plans] = -rows[plans, names.index("told")]
@@ -93,7 +94,7 @@ def assembled(
     known = weighing.fitted(plain[seen], aligned[seen], counts[seen])
     known = Weighing(weights=known.weights * slope, bias=known.bias * slope + offset)
     more = weighing.fitted(
-        aside[~plans], aligned[~plans], counts[~plans], known.logits(plain[~plans])
+        aside[weighed], aligned[weighed], counts[weighed], known.logits(plain[weighed])
     )
     tags = weighing.stacked_tags(findings)
     planted = weighing.tag_limits(tags)
@@ -125,7 +126,7 @@ def _held(
     found: Findings, weigher: Weighing, limits: Mapping[str, float], rows: Column | None = None
 ) -> dict[str, dict[str, float]]:
     """What is held of calls that nothing was fitted on, as judged in use."""
-    seen = ~found.calls["blind"].astype(bool)
+    seen = found.calls["view"] == "judged"
     own = part(found.calls, seen if rows is None else seen & rows)
     said = weigher.logits(own["features"].astype(np.float64))
     return weighing.shares_held(said, own, limits)

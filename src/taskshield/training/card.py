@@ -154,15 +154,16 @@ def _aside(figures: Mapping[str, Any]) -> str:
         " effects well, the two sentences in the data that share most words with it, rare words"
         " before common ones, are looked at as well: does one of them ask for the call, and does it"
         " read like a directive? At the thresholds, as judged in use and as if nothing had been"
-        " noticed in any output; per cent.",
+        " noticed in any output, or every imperative in it (alarmed); per cent.",
         "",
         "| calls with side effects | false blocks | attacks caught |",
         "| --- | --- | --- |",
     ]
     found = figures["words aside"]
-    for name in ("noticed", "unnoticed"):
-        false, caught = found[f"false blocks, {name}"], found[f"attacks caught, {name}"]
-        lines.append(f"| {name} | {_percent(false)} | {_percent(caught)} |")
+    for name in ("noticed", "unnoticed", "alarmed"):
+        if f"false blocks, {name}" in found:
+            false, caught = found[f"false blocks, {name}"], found[f"attacks caught, {name}"]
+            lines.append(f"| {name} | {_percent(false)} | {_percent(caught)} |")
     return "\n".join([*lines, ""])
 
 

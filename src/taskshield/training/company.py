@@ -1,7 +1,7 @@
-"""What else stands in a conversation's data: what other people wish.
+"""What else stands in a conversation's data: what other people wish, and what they just say.
 
 A public wish is obeyed at the end, the task of another user is not, and the user's own task, wished
-by somebody else, is done anyway.
+by somebody else, is done anyway. What asks for nothing is nobody's business.
 """
 
 from collections import deque
@@ -11,7 +11,10 @@ from taskshield.training.composed import wished
 from taskshield.training.echoes import echoed, overheard
 from taskshield.training.labelled import LabelledConversation
 from taskshield.training.public_rows import Pack
+from taskshield.training.strangers import with_strangers
 
+_STRANGE = 0.5
+"""Share of the conversations that get sentences from public texts that ask for nothing."""
 _WISHED = 0.4
 """Share of the conversations without an attack that get one: a public wish, obeyed at the end."""
 _ECHOED = 0.5
@@ -23,7 +26,7 @@ _OTHERS = 64
 
 
 class Company:
-    """Puts wishes into conversations, one after the other; the same for the same seed."""
+    """Puts such words into conversations, one after the other; the same for the same seed."""
 
     def __init__(self, pack: Pack | None, seed: int) -> None:
         self._pack = pack
@@ -31,16 +34,20 @@ class Company:
         self._others: deque[LabelledConversation] = deque(maxlen=_OTHERS)
 
     def around(self, talk: LabelledConversation, *, public: bool = True) -> LabelledConversation:
-        """A conversation with some wishes, or none.
+        """A conversation with some such words, or none.
 
         Args:
             talk: The conversation.
-            public: Whether it may get a public wish: those that are made of them have their own.
+            public: Whether it may get public words: those that are made of them have their own.
         """
         rng = Random(f"{self._seed}:{talk.id}:company")
         found = talk
-        if public and self._pack is not None and talk.kind in ("clean", "benign"):
-            found = wished(found, self._pack, rng) if rng.random() < _WISHED else found
+        if public and self._pack is not None:
+            strange = Random(f"{self._seed}:{talk.id}:strangers")
+            if strange.random() < _STRANGE:
+                found = with_strangers(found, self._pack.statements, strange)
+            if talk.kind in ("clean", "benign") and rng.random() < _WISHED:
+                found = wished(found, self._pack, rng)
         found = echoed(found, rng) if rng.random() < _ECHOED else found
         others = [
             other

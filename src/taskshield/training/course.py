@@ -308,14 +308,9 @@ def _slice(course: Course, split: Split, number: int) -> list[Lesson]:
     if pack is not None:
         for talk in composed(pack, course.seed, slice(number, None, _SLICES)):
             talk = company.around(talk, public=False)
-            lessons += on_outputs(_with_wishes(talk), tokenizer, rng)
+            lessons += on_outputs(heard(talk), tokenizer, rng)
             lessons += on_calls(judged(talk, noisy_flags(talk, rng), rng), tokenizer, rng)
     return lessons
-
-
-def _with_wishes(talk: LabelledConversation) -> Iterator[Heard]:
-    """The outputs of a public conversation that hold a wish: the rest is taught from its source."""
-    return (one for one in heard(talk) if not {"wish", "echo", "obey"}.isdisjoint(one.labels))
 
 
 def _on_definitions(course: Course, split: Split) -> Iterator[Lesson]:

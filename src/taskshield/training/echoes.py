@@ -15,7 +15,7 @@ from taskshield.core.messages import ToolCall
 from taskshield.judges.embedded.values import argument_values
 from taskshield.training.examples import delegates
 from taskshield.training.labelled import LabelledConversation
-from taskshield.training.planting import in_one_string, planted, readable
+from taskshield.training.planting import free, in_one_string, planted
 
 _VOICES: Sequence[str] = (
     "{Do}.",
@@ -74,7 +74,7 @@ def overheard(
 
     Those stay as they are that `echoed` leaves alone, but for good calls, of which none is needed.
     """
-    outputs = [] if delegates(talk) else _free(talk)
+    outputs = [] if delegates(talk) else free(talk)
     tasks = [draft.text for drafts in other.tasks.values() for draft in drafts]
     worded = [task for task in tasks if _can_be_wished(task)]
     if not outputs or not worded:
@@ -101,7 +101,7 @@ def _chances(talk: LabelledConversation) -> list[_Chance]:
     made = _good(talk)
     return [
         _Chance(output=output, task=draft.text, calls=later)
-        for output in _free(talk)
+        for output in free(talk)
         for later in [[call for number, call in made if number > output]]
         if later
         for asked, drafts in talk.tasks.items()
@@ -109,12 +109,6 @@ def _chances(talk: LabelledConversation) -> list[_Chance]:
         for draft in drafts
         if _can_be_wished(draft.text)
     ]
-
-
-def _free(talk: LabelledConversation) -> list[int]:
-    """Outputs that may hold a wish; an attack's stay, for its words to be found where they are."""
-    attacks = {label.explained_by[0] for label in talk.calls.values() if label.explained_by}
-    return [output for output in readable(talk.messages) if output not in attacks]
 
 
 def _good(talk: LabelledConversation) -> list[tuple[int, ToolCall]]:

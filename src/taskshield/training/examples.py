@@ -40,6 +40,19 @@ _PLANS = (
 _PLANNED_SHARE = 0.12
 _UNNOTICED = 0.3
 """Share of conversations in which no attack is noticed: attackers write what nobody has seen."""
+_ALARMED = 0.2
+"""Share of conversations in which nearly every imperative is noticed, whoever's it is: in a place
+where people talk as nobody does in what the model was taught with, it is easily alarmed."""
+_NOTICED: dict[Label, float] = {
+    "attack": 0.93,
+    "benign": 0.04,
+    "pointed": 0.3,
+    "obey": 0.4,
+    "wish": 0.6,
+    "echo": 0.3,
+    "plain": 0.002,
+}
+_NOTICED_ALARMED: dict[Label, float] = {**dict.fromkeys(_NOTICED, 0.9), "plain": 0.03}
 _UNTOLD = 0.3
 """Words that explain no more of a call than this did not ask for it."""
 
@@ -105,15 +118,13 @@ def heard(conversation: LabelledConversation, *, informed: bool = True) -> Itera
 
 def noisy_flags(conversation: LabelledConversation, rng: Random) -> Flags:
     """Flags as a fallible model would set them: some missed, some false, edges blurred."""
-    chances: dict[Label, float] = {
-        "attack": 0.0 if rng.random() < _UNNOTICED else 0.93,
-        "benign": 0.04,
-        "pointed": 0.3,
-        "obey": 0.4,
-        "wish": 0.6,
-        "echo": 0.3,
-        "plain": 0.002,
-    }
+    mood = rng.random()
+    if mood < _UNNOTICED:
+        chances = _NOTICED | {"attack": 0.0}
+    elif mood < _UNNOTICED + _ALARMED:
+        chances = _NOTICED_ALARMED
+    else:
+        chances = _NOTICED
     flags: dict[int, frozenset[int]] = {}
     for one in heard(conversation):
         chosen = {n for n, label in enumerate(one.labels) if rng.random() < chances[label]}

@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,11 @@ from taskshield.training.lessons import ASKS, SERVES
 from taskshield.training.network import Network
 
 Column = NDArray[np.generic]
+
+View = Literal["judged", "unnoticed", "alarmed"]
+"""How a conversation was read: with what the network finds in it; as if nothing in it had been
+noticed, because tomorrow's attackers write what no one has seen; as if every imperative in it had
+been, because in a place where people talk as nobody does here the network is easily alarmed."""
 
 FALSE_OUTPUTS = 0.035
 """Share of outputs without any directive in which one may be found."""
@@ -61,8 +67,7 @@ class Findings:
     """Segments: `logit`, `label`, `output` (its number)."""
     calls: dict[str, Column]
     """Calls and plans: `features`, `aligned`, `kind`, `tier`, `delegating`, `domain`, `setting`,
-    `lang`, `blind` (nothing was noticed in the data, whatever it held), `talk` (the number of the
-    conversation; -1 for blind ones)."""
+    `lang`, `view`, `talk` (the number of the conversation)."""
     definitions: dict[str, Column]
     """Definitions of tools: the highest `logit` of a segment, and whether it is `poisoned`."""
     names: tuple[str, ...] = feature_list()
@@ -125,24 +130,35 @@ def examined(
     tags = _tag_columns([one for _, one in outputs], logits)
     limits = given or limits_of(tags["logit"], tags["label"], tags["output"].astype(np.int64))
     flags: list[dict[int, frozenset[int]]] = [{} for _ in conversations]
+    alarmed: list[dict[int, frozenset[int]]] = [{} for _ in conversations]
     obeying = [_obeys_somebody(talk) for talk in conversations]
     for (number, one), said in zip(outputs, logits, strict=True):
         seed = limits.planted_delegated if obeying[number] else limits.planted
-        flags[number][one.message] = frozenset(_grown(one, said, seed, limits.joined))
-    # Once more as if nothing had been noticed: tomorrow's attackers write what no one has seen.
-    noticed: list[tuple[LabelledConversation, Flags]] = [
-        (talk, {})
-        for talk, found in zip(conversations, flags, strict=True)
-        if talk.kind == "attacked" and any(found.values())
-    ]
-    seen = _spread_out(spread, _judged, zip(conversations, flags, strict=True))
-    calls = [*seen, *_spread_out(spread, partial(_judged, plans=False), noticed)]
+        found = frozenset(_grown(one, said, seed, limits.joined))
+        flags[number][one.message] = found
+        alarmed[number][one.message] = found | _imperatives(one)
+    readings: dict[View, list[tuple[LabelledConversation, Flags]]] = {
+        "judged": list(zip(conversations, flags, strict=True)),
+        "unnoticed": [
+            (talk, {})
+            for talk, found in zip(conversations, flags, strict=True)
+            if talk.kind == "attacked" and any(found.values())
+        ],
+        "alarmed": [
+            (talk, more)
+            for talk, found, more in zip(conversations, flags, alarmed, strict=True)
+            if more != found
+        ],
+    }
+    made = {
+        view: _spread_out(spread, partial(_judged, plans=view == "judged"), given)
+        for view, given in readings.items()
+    }
+    calls = [call for some in made.values() for call in some]
     columns = _call_columns(calls, _opinions(network, calls, tokenizer))
-    columns["blind"] = np.arange(len(calls)) >= len(seen)
+    columns["view"] = np.repeat(list(made), [len(some) for some in made.values()])
     numbers = {talk.id: number for number, talk in enumerate(conversations)}
-    columns["talk"] = np.array(
-        [numbers[call.conversation] for call in seen] + [-1] * (len(calls) - len(seen))
-    )
+    columns["talk"] = np.array([numbers[call.conversation] for call in calls])
     return Findings(
         limits=limits,
         tags=tags,
@@ -162,8 +178,13 @@ def _spread_out(
     return [call for some in spread(function, given) for call in some]
 
 
-def _judged(talk: LabelledConversation, flags: Flags, *, plans: bool = True) -> list[Judged]:
+def _judged(talk: LabelledConversation, flags: Flags, *, plans: bool) -> list[Judged]:
     return list(judged(talk, flags, Random(talk.id), plans=plans))
+
+
+def _imperatives(one: Heard) -> frozenset[int]:
+    """The segments that ask somebody for something."""
+    return frozenset(number for number, label in enumerate(one.labels) if label != "plain")
 
 
 def _obeys_somebody(talk: LabelledConversation) -> bool:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text
-from taskshield.training.labelled import SpanLabel
+from taskshield.training.labelled import LabelledConversation, SpanLabel
 
 READABLE = 40
 """Characters of a text from which on it can hold somebody's words among others."""
@@ -30,6 +30,12 @@ def readable(messages: Sequence[Message]) -> list[int]:
     ]
 
 
+def free(talk: LabelledConversation) -> list[int]:
+    """Such outputs of a conversation but those with an attack, for whose words to stay in place."""
+    attacks = {label.explained_by[0] for label in talk.calls.values() if label.explained_by}
+    return [output for output in readable(talk.messages) if output not in attacks]
+
+
 class Held(NamedTuple):
     """An output that holds somebody's words, and whose words stand where in it."""
 
@@ -43,7 +49,7 @@ def planted(
     words: str,
     spans: Sequence[SpanLabel],
     rng: Random,
-    kind: Literal["wish", "echo", "obey"] = "wish",
+    kind: Literal["wish", "echo", "obey", "benign"] = "wish",
 ) -> Held:
     """Words put into one of an output's strings or between two of its sentences."""
     text = output.text

@@ -14,6 +14,7 @@ from taskshield.core.tools import Tier, ToolSpec
 from taskshield.engine.risk import tier_of
 from taskshield.training.alignment import is_right_call, read_rows
 from taskshield.training.planting import READABLE, in_one_string
+from taskshield.training.strangers import statements
 
 Row = dict[str, Any]
 Side = Literal["train", "valid"]
@@ -58,6 +59,8 @@ class Pack:
     near: Mapping[str, Sequence[Row]]
     """The wishes by domain."""
     texts: Sequence[str]
+    statements: Sequence[str]
+    """Sentences of the texts that ask for nothing."""
 
 
 def read_pack(folder: Path, side: Side) -> Pack:
@@ -84,7 +87,14 @@ def read_pack(folder: Path, side: Side) -> Pack:
     near: defaultdict[str, list[Row]] = defaultdict(list)
     for row in wishes:
         near[row["domain"]].append(row)
-    return Pack(side=side, rows=rows, wishes=wishes, near=near, texts=texts)
+    return Pack(
+        side=side,
+        rows=rows,
+        wishes=wishes,
+        near=near,
+        texts=texts,
+        statements=statements(texts),
+    )
 
 
 def _some(rows: list[Row], most: int, source: str) -> list[Row]:

@@ -1,0 +1,42 @@
+"""Sentences from elsewhere that ask for nothing, put into the outputs of a conversation.
+
+What is planted comes from elsewhere, too. A network that sees nothing else from elsewhere learns
+that whatever does not sound like the rest of an output is an attack.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+from taskshield.judges.embedded.orders import kind_of
+from taskshield.judges.embedded.segments import segments
+from taskshield.training.labelled import LabelledConversation
+from taskshield.training.planting import free, in_one_string, planted
+
+_SHORTEST, _LONGEST = 30, 300
+_MOST = 3
+
+
+def statements(texts: Sequence[str]) -> list[str]:
+    """The sentences of some texts that are long enough to say something and ask for nothing."""
+    return [
+        in_one_string(" ".join(segment.text.split()))
+        for text in texts
+        for segment in segments(text)
+        if _SHORTEST <= len(segment.text) <= _LONGEST and kind_of(segment.text) == "context"
+    ]
+
+
+def with_strangers(
+    talk: LabelledConversation, said: Sequence[str], rng: Random
+) -> LabelledConversation:
+    """A conversation with up to three of these sentences in its outputs, where any can hold one."""
+    outputs = free(talk)
+    if not outputs or not said:
+        return talk
+    messages, spans = list(talk.messages), dict(talk.spans)
+    for _ in range(rng.randint(1, _MOST)):
+        number = rng.choice(outputs)
+        held = planted(messages[number], rng.choice(said), spans.get(number, ()), rng, "benign")
+        messages[number], spans[number] = held.message, held.spans
+    return replace(talk, messages=tuple(messages), spans=spans)
