@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from taskshield import Shield, ToolSpec
+from taskshield.cli import train
 from taskshield.cli.main import main
 from taskshield.judges.embedded.judge import EmbeddedJudge
 from taskshield.judges.embedded.model import Model
@@ -84,6 +85,26 @@ def test_a_course_goes_on_where_it_stopped(given: list[str], out: Path, capsys: 
     told = capsys.readouterr().err
     assert "network: teaching" in told and "fold-0: teaching" not in told
     assert (out / "network.safetensors").is_file()
+
+
+def test_a_machine_without_onnx_teaches_and_another_writes_the_model(
+    given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    there = [str(tmp_path) if one == given[given.index("--out") + 1] else one for one in given]
+    with monkeypatch.context() as patch:
+        patch.setattr(train, "find_spec", lambda name: None if name == "onnx" else name)
+        assert main([*there, "--teach-only"]) == 0
+        assert sorted(path.name for path in tmp_path.iterdir()) == [
+            "fold-0.npz",
+            "fold-0.safetensors",
+            "network.safetensors",
+        ]
+        capsys.readouterr()
+        assert main(there) == 2
+        assert "onnx" in capsys.readouterr().err
+    assert main(there) == 0
+    assert "teaching" not in capsys.readouterr().err
+    assert (tmp_path / "model-card.md").is_file()
 
 
 def test_how_many_work_at_once_is_passed_on(

@@ -8,7 +8,7 @@ from taskshield.core.errors import ModelError
 from taskshield.judges.embedded.decision import read_decision
 from taskshield.judges.embedded.features import feature_list
 from taskshield.judges.embedded.model import Model
-from taskshield.training import golden, shipping
+from taskshield.training import answers, golden, shipping
 from taskshield.training.course import Course
 from taskshield.training.network import from_base
 from taskshield.training.shipping import Shipment
@@ -19,7 +19,8 @@ from tests.training import made_findings, tiny_base
 def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
     """A course whose networks need not be taught any more."""
     base = tiny_base.write(tmp_path / "base")
-    monkeypatch.setattr(shipping, "examine_folds", lambda *_: [made_findings.findings(1)])
+    monkeypatch.setattr(answers, "examine_folds", lambda *_: [made_findings.findings(1)])
+    monkeypatch.setattr(answers, "final_network", lambda *_: None)
     monkeypatch.setattr(shipping, "assembled", lambda *_: made_findings.whole())
     monkeypatch.setattr(shipping, "final_network", lambda *_: from_base(base))
     return Course(data=tmp_path, base=base, alignment=None, out=tmp_path / "out")
@@ -45,7 +46,7 @@ def test_networks_are_taught_ahead_where_several_are_at_once(
     course: Course, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ahead: list[int] = []
-    monkeypatch.setattr(shipping, "teach_ahead", lambda course, _: ahead.append(course.at_once))
+    monkeypatch.setattr(answers, "teach_ahead", lambda course, _: ahead.append(course.at_once))
     to = Shipment.below(course.out)
     shipping.run(replace(course, at_once=at_once), to, version="3", log=lambda _: None)
     assert ahead == [2] * (at_once > 1)

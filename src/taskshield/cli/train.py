@@ -26,12 +26,16 @@ What --keep names is not taught; the final network is asked about it, and the
 card says how it did. So a network can be examined with what was written after
 it: leave fold-*.npz and network.safetensors of its course in --out.
 
+With --teach-only the machine with the GPU need not have onnx: take --out to
+one that has, and the same command without it writes the model.
+
 On one large GPU the default course takes about half an hour; --workers 16
 --at-once 5 keep such a one busy. On a CPU it takes days; --networks 1
 --per-scenario 1 --epochs 0.2 --fold 0 shows that it runs.
 """
-_NEEDED = ("torch", "safetensors", "onnx")
-"""Asked for before anything is done: the last is needed at the very end."""
+_TEACHING = ("torch", "safetensors")
+_WRITING = ("onnx",)
+"""Needed at the very end, and asked for before anything is done."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -74,6 +78,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="repeatable; how the ids of scenarios and openings begin that are not taught",
     )
     parser.add_argument("--model-version", default="1", metavar="V")
+    parser.add_argument(
+        "--teach-only",
+        action="store_true",
+        help="teach and ask the networks, and write no model",
+    )
     parser.set_defaults(run=run)
 
 
@@ -84,10 +93,10 @@ def run(given: argparse.Namespace) -> int:
         TaskShieldError: An option is wrong, or a library is not installed.
     """
     _check(given)
-    for package in _NEEDED:
+    for package in _TEACHING if given.teach_only else (*_TEACHING, *_WRITING):
         if find_spec(package) is None:
             raise MissingExtraError(package, "train")
-    from taskshield.training import shipping
+    from taskshield.training.answers import taught
     from taskshield.training.course import Course
     from taskshield.training.learning import Schedule
 
@@ -105,6 +114,11 @@ def run(given: argparse.Namespace) -> int:
         at_once=given.at_once,
         kept=tuple(given.keep),
     )
+    if given.teach_only:
+        taught(course, terminal.remark)
+        return 0
+    from taskshield.training import shipping
+
     to = shipping.Shipment.below(given.out)
     shipping.run(course, to, version=given.model_version, log=terminal.remark)
     return 0

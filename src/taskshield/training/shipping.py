@@ -4,18 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from taskshield.training import card, golden, weighing
+from taskshield.training import card, golden
+from taskshield.training.answers import taught
 from taskshield.training.assembly import assembled, ship
-from taskshield.training.course import (
-    Course,
-    Log,
-    check_kept,
-    examine_folds,
-    examine_foreign,
-    examine_kept,
-    final_network,
-    teach_ahead,
-)
+from taskshield.training.course import Course, Log, final_network
 from taskshield.training.export import to_int8, to_onnx
 
 NAME = "taskshield-embedded"
@@ -44,13 +36,7 @@ class Shipment:
 
 def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
     """The whole course, from data to what is shipped."""
-    check_kept(course)
-    course.out.mkdir(parents=True, exist_ok=True)
-    if course.at_once > 1:
-        teach_ahead(course, log)
-    found = examine_folds(course, log)
-    limits = weighing.tag_limits(weighing.stacked_tags(found))
-    made = assembled(found, examine_kept(course, log), examine_foreign(course, limits, log))
+    made = assembled(*taught(course, log))
     network = final_network(course, log)
     log("writing the model")
     with TemporaryDirectory() as scratch:
