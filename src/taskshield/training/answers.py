@@ -32,5 +32,5 @@ def taught(course: Course, log: Log) -> Answers:
         teach_ahead(course, log)
     folds = examine_folds(course, log)
     limits = weighing.tag_limits(weighing.stacked_tags(folds))
-    final_network(course, log)
+    final_network(course, log)  # which nobody asks anything where nothing is kept or foreign
     return Answers(folds, examine_kept(course, log), examine_foreign(course, limits, log))

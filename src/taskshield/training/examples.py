@@ -20,9 +20,10 @@ from taskshield.training.labelled import CallLabel, LabelledConversation, SpanLa
 from taskshield.training.pointing import with_pointed
 
 Label = Literal["attack", "benign", "pointed", "obey", "wish", "echo", "plain"]
-"""Whose words a segment holds: an attacker's, someone else's imperative, one that the user's task
-leads to, one that the user's delegation covers, somebody's wish that is no business of the user's,
-one that is the user's as well, or no directive at all."""
+"""Whose words a segment holds: an attacker's, someone else's that harm nobody (an imperative, but
+for `strangers`), an imperative that the user's task leads to, one that the user's delegation
+covers, somebody's wish that is no business of the user's, one that is the user's as well, or no
+directive at all."""
 
 Flags = Mapping[int, frozenset[int]]
 """By number of a tool message: the segments that are taken for directives."""

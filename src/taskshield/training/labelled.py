@@ -28,7 +28,7 @@ class CallLabel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanLabel:
-    """Characters `start` to `end` of a message's text and whose directive they are."""
+    """Characters `start` to `end` of a message's text and whose words they are."""
 
     start: int
     end: int

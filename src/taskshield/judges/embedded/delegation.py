@@ -12,12 +12,10 @@ from taskshield.judges.embedded.delegation_abroad import foreign_source
 from taskshield.judges.embedded.language import is_english
 from taskshield.judges.embedded.orders import request_end, skip_fillers
 from taskshield.judges.embedded.own_lists import is_said_here
-from taskshield.judges.embedded.taken_up import TAKES_UP, standing
+from taskshield.judges.embedded.taken_up import LONGEST, TAKES_UP, standing
 
 _LOOKED_AT = 2000
 """So much of an order is read; more is data that was pasted into it."""
-_LONGEST = 120
-"""Longer phrases that name a source are cut."""
 
 _RULES = (
     r"instructions?|directions|guidelines?|guide|steps?|checklists?|check-list|procedures?|process"
@@ -352,7 +350,7 @@ def _source(clause: str, match: re.Match[str], before: str) -> str:
     groups = match.groupdict()
     whole = groups.get("telling") or groups.get("read")
     if whole is not None:
-        return whole[:_LONGEST]
+        return whole[:LONGEST]
     who = groups.get("who") or groups.get("they") or groups.get("pronoun")
     if who is not None:
         return _resolved(who.strip(), clause[match.end() :], before)
@@ -374,7 +372,7 @@ def _resolved(who: str, rest: str, before: str) -> str:
     if _PRONOUN.match(who):
         spoken_of = _spoken_of(before)
         return said if spoken_of is None else f"{said} ({spoken_of})"
-    return said[:_LONGEST]
+    return said[:LONGEST]
 
 
 def _anchored(phrase: str) -> bool:
@@ -384,7 +382,7 @@ def _anchored(phrase: str) -> bool:
 
 def _phrase(clause: str, start: int) -> str:
     end = _PHRASE_END.search(clause, start + 1)
-    stop = min(end.start() if end is not None else len(clause), start + _LONGEST)
+    stop = min(end.start() if end is not None else len(clause), start + LONGEST)
     return clause[start:stop].strip()
 
 
@@ -394,4 +392,4 @@ def _spoken_of(before: str) -> str | None:
     for start, end in sentences(before, 0, len(before)):
         if _SENT.search(before, start, end):
             found = before[start:end].strip()
-    return None if found is None else found[-_LONGEST:].strip(" ,.;:!?")
+    return None if found is None else found[-LONGEST:].strip(" ,.;:!?")

@@ -6,7 +6,7 @@ names no more than a part of what was spoken of before.
 
 import re
 
-_LONGEST = 120
+LONGEST = 120
 """Longer phrases that name a source are cut."""
 _FLAGS = re.IGNORECASE
 
@@ -60,4 +60,4 @@ def standing(before: str) -> str | None:
     if not found:
         return None
     phrase = next(words for words in found[-1].groups() if words is not None)
-    return phrase[:_LONGEST].strip()
+    return phrase[:LONGEST].strip()
