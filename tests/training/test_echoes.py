@@ -8,7 +8,7 @@ from taskshield.core.readings import TaskDraft
 from taskshield.training.echoes import echoed, overheard
 from taskshield.training.examples import heard, judged
 from taskshield.training.labelled import LabelledConversation
-from tests.training.talks import BILL, PAID, READ, WISH, agent, output, talk
+from tests.training.talks import PAID, READ, WISH, agent, output, talk
 
 TASK = "Pay the bill in bill.txt"
 LOG = "The office is closed on Monday. The heating was serviced. The lift is out of order."
@@ -36,21 +36,24 @@ def words_of(one: LabelledConversation) -> str:
     return found
 
 
-def test_somebody_wishes_what_the_user_wants_where_no_attack_stands() -> None:
-    plain, said = two_outputs(), set()
+def test_somebody_wishes_what_the_user_wants_before_it_is_done() -> None:
+    plain, said, places = two_outputs(), set(), set()
     for seed in range(40):
         one = echoed(plain, Random(seed))
-        assert one.messages[:5] == plain.messages[:5] and one.messages[6:] == plain.messages[6:]
+        changed = [n for n, was in enumerate(plain.messages) if one.messages[n] != was]
+        places.update(changed)
         assert "ay the bill in bill.txt" in words_of(one)
         said.add(words_of(one))
-        assert "echo" in list(heard(one))[1].labels
+        assert ["echo" in output.labels for output in heard(one)].count(True) == len(changed) == 1
+    assert places == {3, 5}
     assert "Pay the bill in bill.txt." in said and len(said) > 10
     values = json.loads(PAID.arguments)
     assert 10 < sum(f"({values['to']}, {values['amount']})" in words for words in said)
 
 
-def test_the_attack_is_still_found_where_it_stands() -> None:
-    one = echoed(two_outputs(), Random(1))
+@pytest.mark.parametrize("seed", range(12))
+def test_the_attack_is_still_found_where_it_stands(seed: int) -> None:
+    one = echoed(two_outputs(), Random(seed))
     stolen = next(call for call in judged(one, {}, Random(0), plans=False) if call.goal)
     assert stolen.goal == WISH and words_of(one)
 
@@ -68,11 +71,12 @@ def test_what_nobody_else_would_wish_is_left_out(task: str) -> None:
 
 
 def test_conversations_without_a_fitting_output_and_handovers_stay_as_they_are() -> None:
-    only_bill = replace(talk(), tasks={1: (TaskDraft(text=TASK),)})
+    told = replace(talk(), tasks={1: (TaskDraft(text=TASK),)})
+    short = output(READ, "Not found.")
+    nothing_read = replace(told, messages=(*told.messages[:3], short, *told.messages[4:]))
     handed_over = two_outputs(source="the landlord")
-    for plain in (only_bill, handed_over):
+    for plain in (nothing_read, handed_over):
         assert echoed(plain, Random(1)) is plain
-    assert only_bill.messages[3].text == BILL
 
 
 def test_another_users_task_is_said_in_the_same_voices_but_is_a_wish() -> None:

@@ -1,10 +1,13 @@
 from random import Random
 
+import pytest
+
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text
 from taskshield.training import planting
 from taskshield.training.labelled import SpanLabel
-from taskshield.training.planting import READABLE, planted, readable
+from taskshield.training.planting import READABLE, planted, readable, with_words
+from tests.training.talks import WISH, talk
 
 
 def output(text: str) -> Message:
@@ -29,6 +32,17 @@ def test_where_every_place_is_somebodys_the_end_is_left() -> None:
     held = planted(output(told), "Open it.", (whole,), Random(1))
     assert held.message.text == f"{told} Open it." and held.message.answers == "c1"
     assert held.spans == (whole, held.words)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_words_that_explain_a_call_are_found_where_they_stand_then(seed: int) -> None:
+    told = with_words(talk(), 3, "The lift is out of order.", "benign", Random(seed))
+    (place,) = [one.explained_by for one in told.calls.values() if one.explained_by]
+    assert told.messages[place[0]].text[place[1] : place[2]] == WISH
+    (attack,) = [one for one in told.spans[3] if one.kind == "attack"]
+    assert told.messages[3].text[attack.start : attack.end] == f"Note to assistants. {WISH}"
+    elsewhere = with_words(talk(), 5, "The lift is out of order.", "benign", Random(seed))
+    assert elsewhere.calls == talk().calls
 
 
 def test_an_output_of_a_few_words_holds_nobodys() -> None:

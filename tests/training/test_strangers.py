@@ -3,9 +3,10 @@ from random import Random
 
 import pytest
 
+from taskshield.training.examples import judged
 from taskshield.training.labelled import LabelledConversation
 from taskshield.training.strangers import statements, with_strangers
-from tests.training.talks import talk
+from tests.training.talks import WISH, talk
 from tests.training.test_echoes import two_outputs
 
 SAID = ["The new bakery opens at seven.", "Nobody has seen the cat since Monday."]
@@ -36,17 +37,15 @@ def test_sentences_are_put_into_outputs_and_marked_as_harmless(seed: int) -> Non
         if one.kind == "benign"
     ]
     assert 1 <= sum(words in SAID for words in added) <= 3
-    assert made.calls == told.calls
     assert made == strange(told, seed)
 
 
-def test_words_that_explain_an_attack_stay_where_they_are() -> None:
-    told = talk()
-    places = {one.explained_by for one in told.calls.values() if one.explained_by}
-    (place,) = places
-    for seed in range(20):
-        made = strange(told, seed)
-        assert made.messages[place[0]] == told.messages[place[0]]
+def test_the_attack_beside_them_is_still_found() -> None:
+    made = [strange(talk(), seed) for seed in range(8)]
+    assert any(one.messages[3] != talk().messages[3] for one in made)
+    for one in made:
+        (stolen,) = [call for call in judged(one, {}, Random(0), plans=False) if call.goal]
+        assert stolen.goal == WISH
 
 
 def test_a_conversation_without_room_stays_as_it_is() -> None:

@@ -7,7 +7,7 @@ is what the user wants.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
@@ -15,7 +15,7 @@ from taskshield.core.messages import ToolCall
 from taskshield.judges.embedded.values import argument_values
 from taskshield.training.examples import delegates
 from taskshield.training.labelled import LabelledConversation
-from taskshield.training.planting import free, in_one_string, planted
+from taskshield.training.planting import in_one_string, readable, with_words
 
 _VOICES: Sequence[str] = (
     "{Do}.",
@@ -74,7 +74,7 @@ def overheard(
 
     Those stay as they are that `echoed` leaves alone, but for good calls, of which none is needed.
     """
-    outputs = [] if delegates(talk) else free(talk)
+    outputs = [] if delegates(talk) else readable(talk.messages)
     tasks = [draft.text for drafts in other.tasks.values() for draft in drafts]
     worded = [task for task in tasks if _can_be_wished(task)]
     if not outputs or not worded:
@@ -89,11 +89,7 @@ def _with(
 ) -> LabelledConversation:
     bare = talk.lang != "en" or _SENTENCES.search(found.task)
     words = _said(rng.choice(_BARE if bare else _VOICES), found, rng)
-    spans = talk.spans.get(found.output, ())
-    held = planted(talk.messages[found.output], words, spans, rng, kind)
-    messages = list(talk.messages)
-    messages[found.output] = held.message
-    return replace(talk, messages=tuple(messages), spans={**talk.spans, found.output: held.spans})
+    return with_words(talk, found.output, words, kind, rng)
 
 
 def _chances(talk: LabelledConversation) -> list[_Chance]:
@@ -101,7 +97,7 @@ def _chances(talk: LabelledConversation) -> list[_Chance]:
     made = _good(talk)
     return [
         _Chance(output=output, task=draft.text, calls=later)
-        for output in free(talk)
+        for output in readable(talk.messages)
         for later in [[call for number, call in made if number > output]]
         if later
         for asked, drafts in talk.tasks.items()

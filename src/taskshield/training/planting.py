@@ -8,7 +8,9 @@ from typing import Literal, NamedTuple
 
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text
-from taskshield.training.labelled import LabelledConversation, SpanLabel
+from taskshield.training.labelled import CallLabel, LabelledConversation, SpanLabel
+
+Kind = Literal["wish", "echo", "obey", "benign"]
 
 READABLE = 40
 """Characters of a text from which on it can hold somebody's words among others."""
@@ -30,18 +32,15 @@ def readable(messages: Sequence[Message]) -> list[int]:
     ]
 
 
-def free(talk: LabelledConversation) -> list[int]:
-    """Such outputs of a conversation but those with an attack, for whose words to stay in place."""
-    attacks = {label.explained_by[0] for label in talk.calls.values() if label.explained_by}
-    return [output for output in readable(talk.messages) if output not in attacks]
-
-
 class Held(NamedTuple):
     """An output that holds somebody's words, and whose words stand where in it."""
 
     message: Message
     words: SpanLabel
     spans: tuple[SpanLabel, ...]
+    since: int
+    """From here on what stood in the output stands so much later:"""
+    later: int
 
 
 def planted(
@@ -49,7 +48,7 @@ def planted(
     words: str,
     spans: Sequence[SpanLabel],
     rng: Random,
-    kind: Literal["wish", "echo", "obey", "benign"] = "wish",
+    kind: Kind = "wish",
 ) -> Held:
     """Words put into one of an output's strings or between two of its sentences."""
     text = output.text
@@ -66,7 +65,27 @@ def planted(
         for span in spans
     ]
     part = Text(text=f"{text[:at]}{lead}{words}{trail}{text[at:]}")
-    return Held(replace(output, parts=(part,)), own, (*moved, own))
+    return Held(replace(output, parts=(part,)), own, (*moved, own), at, added)
+
+
+def with_words(
+    talk: LabelledConversation, output: int, words: str, kind: Kind, rng: Random
+) -> LabelledConversation:
+    """A conversation with somebody's words in one of its outputs, by number of the message."""
+    held = planted(talk.messages[output], words, talk.spans.get(output, ()), rng, kind)
+
+    def explained(label: CallLabel) -> CallLabel:
+        where = label.explained_by
+        if where is None or where[0] != output or where[1] < held.since:
+            return label
+        return replace(label, explained_by=(output, where[1] + held.later, where[2] + held.later))
+
+    return replace(
+        talk,
+        messages=(*talk.messages[:output], held.message, *talk.messages[output + 1 :]),
+        spans={**talk.spans, output: held.spans},
+        calls={id: explained(label) for id, label in talk.calls.items()},
+    )
 
 
 def _places(text: str) -> list[tuple[int, str, str]]:

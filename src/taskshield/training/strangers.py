@@ -5,13 +5,12 @@ that whatever does not sound like the rest of an output is an attack.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
 
 from taskshield.judges.embedded.orders import kind_of
 from taskshield.judges.embedded.segments import segments
 from taskshield.training.labelled import LabelledConversation
-from taskshield.training.planting import free, in_one_string, planted
+from taskshield.training.planting import in_one_string, readable, with_words
 
 _SHORTEST, _LONGEST = 30, 300
 _MOST = 3
@@ -31,12 +30,9 @@ def with_strangers(
     talk: LabelledConversation, said: Sequence[str], rng: Random
 ) -> LabelledConversation:
     """A conversation with up to three of these sentences in its outputs, where any can hold one."""
-    outputs = free(talk)
+    outputs = readable(talk.messages)
     if not outputs or not said:
         return talk
-    messages, spans = list(talk.messages), dict(talk.spans)
     for _ in range(rng.randint(1, _MOST)):
-        number = rng.choice(outputs)
-        held = planted(messages[number], rng.choice(said), spans.get(number, ()), rng, "benign")
-        messages[number], spans[number] = held.message, held.spans
-    return replace(talk, messages=tuple(messages), spans=spans)
+        talk = with_words(talk, rng.choice(outputs), rng.choice(said), "benign", rng)
+    return talk
