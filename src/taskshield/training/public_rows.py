@@ -41,6 +41,8 @@ _TEXTS = (
     "workbench_emails",
 )
 """Sources of texts that tools may return."""
+_SAYING = (*_TEXTS, "bipia")
+"""Sources of sentences that ask for nothing."""
 
 _MOST_ROWS, _MOST_TEXTS = 3000, 600
 """Taken of one source, so that none of them sets the tone."""
@@ -60,7 +62,7 @@ class Pack:
     """The wishes by domain."""
     texts: Sequence[str]
     statements: Sequence[str]
-    """Sentences of the texts that ask for nothing."""
+    """Sentences that ask for nothing, of these texts and others."""
 
 
 def read_pack(folder: Path, side: Side) -> Pack:
@@ -73,16 +75,6 @@ def read_pack(folder: Path, side: Side) -> Pack:
             if row["split"] == side and _is_usable(row)
         ]
         rows += _some(found, _MOST_ROWS, source)
-    texts: list[str] = []
-    for source in _TEXTS:
-        found = [
-            row
-            for row in read_rows(folder / "directives" / f"{source}.jsonl.gz")
-            if row["split"] == side and row["label"] == "benign"
-        ]
-        chosen = _some(found, _MOST_TEXTS, source)
-        whole = [(row.get("context") or row["text"])[:_LONGEST_TEXT] for row in chosen]
-        texts += [text for text in whole if len(text) >= READABLE]
     wishes = [row for row in rows if _is_wish(row)]
     near: defaultdict[str, list[Row]] = defaultdict(list)
     for row in wishes:
@@ -92,9 +84,24 @@ def read_pack(folder: Path, side: Side) -> Pack:
         rows=rows,
         wishes=wishes,
         near=near,
-        texts=texts,
-        statements=statements(texts),
+        texts=_harmless(folder, _TEXTS, side),
+        statements=statements(_harmless(folder, _SAYING, side)),
     )
+
+
+def _harmless(folder: Path, sources: Sequence[str], side: Side) -> list[str]:
+    """Texts in which nobody has planted anything."""
+    texts: list[str] = []
+    for source in sources:
+        found = [
+            row
+            for row in read_rows(folder / "directives" / f"{source}.jsonl.gz")
+            if row["split"] == side and row["label"] == "benign"
+        ]
+        chosen = _some(found, _MOST_TEXTS, source)
+        whole = [(row.get("context") or row["text"])[:_LONGEST_TEXT] for row in chosen]
+        texts += [text for text in whole if len(text) >= READABLE]
+    return texts
 
 
 def _some(rows: list[Row], most: int, source: str) -> list[Row]:
