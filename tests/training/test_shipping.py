@@ -20,9 +20,8 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
     """A course whose networks need not be taught any more."""
     base = tiny_base.write(tmp_path / "base")
     monkeypatch.setattr(answers, "examine_folds", lambda *_: [made_findings.findings(1)])
-    monkeypatch.setattr(answers, "final_network", lambda *_: None)
     monkeypatch.setattr(shipping, "assembled", lambda *_: made_findings.whole())
-    monkeypatch.setattr(shipping, "final_network", lambda *_: from_base(base))
+    monkeypatch.setattr(answers, "final_network", lambda *_: from_base(base))
     return Course(data=tmp_path, base=base, alignment=None, out=tmp_path / "out")
 
 

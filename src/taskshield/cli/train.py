@@ -96,6 +96,7 @@ def run(given: argparse.Namespace) -> int:
     for package in _TEACHING if given.teach_only else (*_TEACHING, *_WRITING):
         if find_spec(package) is None:
             raise MissingExtraError(package, "train")
+    from taskshield.training import shipping
     from taskshield.training.answers import taught
     from taskshield.training.course import Course
     from taskshield.training.learning import Schedule
@@ -117,8 +118,6 @@ def run(given: argparse.Namespace) -> int:
     if given.teach_only:
         taught(course, terminal.remark)
         return 0
-    from taskshield.training import shipping
-
     to = shipping.Shipment.below(given.out)
     shipping.run(course, to, version=given.model_version, log=terminal.remark)
     return 0

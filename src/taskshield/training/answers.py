@@ -14,6 +14,7 @@ from taskshield.training.course import (
     teach_ahead,
 )
 from taskshield.training.folds import Findings
+from taskshield.training.network import Network
 
 
 class Answers(NamedTuple):
@@ -22,6 +23,8 @@ class Answers(NamedTuple):
     folds: list[Findings]
     kept: Findings | None
     foreign: Findings | None
+    network: Network
+    """The one to ship."""
 
 
 def taught(course: Course, log: Log) -> Answers:
@@ -32,5 +35,9 @@ def taught(course: Course, log: Log) -> Answers:
         teach_ahead(course, log)
     folds = examine_folds(course, log)
     limits = weighing.tag_limits(weighing.stacked_tags(folds))
-    final_network(course, log)  # which nobody asks anything where nothing is kept or foreign
-    return Answers(folds, examine_kept(course, log), examine_foreign(course, limits, log))
+    return Answers(
+        folds,
+        examine_kept(course, log),
+        examine_foreign(course, limits, log),
+        final_network(course, log),
+    )

@@ -151,8 +151,8 @@ def examined(
         ],
     }
     made = {
-        view: _spread_out(spread, partial(_judged, plans=view == "judged"), given)
-        for view, given in readings.items()
+        view: _spread_out(spread, partial(_judged, plans=view == "judged"), read)
+        for view, read in readings.items()
     }
     calls = [call for some in made.values() for call in some]
     columns = _call_columns(calls, _opinions(network, calls, tokenizer))

@@ -1,7 +1,7 @@
 """Labelled conversations, as values."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from taskshield.core.messages import Message
@@ -9,6 +9,8 @@ from taskshield.core.readings import TaskDraft
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.training.plans import Kind
 
+Moved = Callable[[int, int], tuple[int, int]]
+"""Where a stretch of a text stands, by start and end, after the text has changed."""
 CallKind = Literal["step", "also_fine", "drift", "attack"]
 """Why a call stands in a conversation; the first two kinds are aligned."""
 
@@ -57,3 +59,17 @@ class LabelledConversation:
     """By id of the call."""
     spans: Mapping[int, tuple[SpanLabel, ...]]
     """By index of the message."""
+
+
+def explained_anew(
+    calls: Mapping[str, CallLabel], number: int, moved: Moved
+) -> dict[str, CallLabel]:
+    """The labels of calls after the text of one message has changed, by number of the message."""
+
+    def explained(label: CallLabel) -> CallLabel:
+        where = label.explained_by
+        if where is None or where[0] != number:
+            return label
+        return replace(label, explained_by=(number, *moved(*where[1:])))
+
+    return {id: explained(label) for id, label in calls.items()}

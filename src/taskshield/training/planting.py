@@ -8,7 +8,12 @@ from typing import Literal, NamedTuple
 
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text
-from taskshield.training.labelled import CallLabel, LabelledConversation, SpanLabel
+from taskshield.training.labelled import (
+    LabelledConversation,
+    Moved,
+    SpanLabel,
+    explained_anew,
+)
 
 Kind = Literal["wish", "echo", "obey", "benign"]
 
@@ -38,9 +43,8 @@ class Held(NamedTuple):
     message: Message
     words: SpanLabel
     spans: tuple[SpanLabel, ...]
-    since: int
-    """From here on what stood in the output stands so much later:"""
-    later: int
+    moved: Moved
+    """Where a stretch of the output stands now."""
 
 
 def planted(
@@ -60,12 +64,18 @@ def planted(
     at, lead, trail = rng.choice(places or [(len(text), " ", "")])
     start, added = at + len(lead), len(lead) + len(words) + len(trail)
     own = SpanLabel(start=start, end=start + len(words), kind=kind)
-    moved = [
-        replace(span, start=span.start + added, end=span.end + added) if span.start >= at else span
+
+    def moved(start: int, end: int) -> tuple[int, int]:
+        later = added if start >= at else 0
+        return start + later, end + later
+
+    others = [
+        SpanLabel(start=start, end=end, kind=span.kind)
         for span in spans
+        for start, end in [moved(span.start, span.end)]
     ]
     part = Text(text=f"{text[:at]}{lead}{words}{trail}{text[at:]}")
-    return Held(replace(output, parts=(part,)), own, (*moved, own), at, added)
+    return Held(replace(output, parts=(part,)), own, (*others, own), moved)
 
 
 def with_words(
@@ -73,18 +83,11 @@ def with_words(
 ) -> LabelledConversation:
     """A conversation with somebody's words in one of its outputs, by number of the message."""
     held = planted(talk.messages[output], words, talk.spans.get(output, ()), rng, kind)
-
-    def explained(label: CallLabel) -> CallLabel:
-        where = label.explained_by
-        if where is None or where[0] != output or where[1] < held.since:
-            return label
-        return replace(label, explained_by=(output, where[1] + held.later, where[2] + held.later))
-
     return replace(
         talk,
         messages=(*talk.messages[:output], held.message, *talk.messages[output + 1 :]),
         spans={**talk.spans, output: held.spans},
-        calls={id: explained(label) for id, label in talk.calls.items()},
+        calls=explained_anew(talk.calls, output, held.moved),
     )
 
 

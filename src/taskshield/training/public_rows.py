@@ -41,8 +41,8 @@ _TEXTS = (
     "workbench_emails",
 )
 """Sources of texts that tools may return."""
-_SAYING = (*_TEXTS, "bipia")
-"""Sources of sentences that ask for nothing."""
+_SAYING = ("bipia",)
+"""Sources of sentences that ask for nothing, beside those texts."""
 
 _MOST_ROWS, _MOST_TEXTS = 3000, 600
 """Taken of one source, so that none of them sets the tone."""
@@ -79,13 +79,14 @@ def read_pack(folder: Path, side: Side) -> Pack:
     near: defaultdict[str, list[Row]] = defaultdict(list)
     for row in wishes:
         near[row["domain"]].append(row)
+    texts = _harmless(folder, _TEXTS, side)
     return Pack(
         side=side,
         rows=rows,
         wishes=wishes,
         near=near,
-        texts=_harmless(folder, _TEXTS, side),
-        statements=statements(_harmless(folder, _SAYING, side)),
+        texts=texts,
+        statements=statements([*texts, *_harmless(folder, _SAYING, side)]),
     )
 
 

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from taskshield.training import card, golden
 from taskshield.training.answers import taught
 from taskshield.training.assembly import assembled, ship
-from taskshield.training.course import Course, Log, final_network
+from taskshield.training.course import Course, Log
 from taskshield.training.export import to_int8, to_onnx
 
 NAME = "taskshield-embedded"
@@ -36,12 +36,12 @@ class Shipment:
 
 def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
     """The whole course, from data to what is shipped."""
-    made = assembled(*taught(course, log))
-    network = final_network(course, log)
+    said = taught(course, log)
+    made = assembled(said.folds, said.kept, said.foreign)
     log("writing the model")
     with TemporaryDirectory() as scratch:
         full, small = Path(scratch, "full.onnx"), Path(scratch, "small.onnx")
-        to_onnx(network, full)
+        to_onnx(said.network, full)
         to_int8(full, small)
         scores = golden.compared(full, small, course.tokenizer())
         size = small.stat().st_size

@@ -15,7 +15,7 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import Text
 from taskshield.judges.embedded.values import argument_values
 from taskshield.training.injection import is_json
-from taskshield.training.labelled import CallLabel, LabelledConversation, SpanLabel
+from taskshield.training.labelled import LabelledConversation, SpanLabel, explained_anew
 from taskshield.training.pointing import with_pointed
 
 _SHORT = 4
@@ -98,12 +98,6 @@ def _with_lines(
         gone = begins[first] - begin_now[first]
         return start - gone, end - gone
 
-    def explained(label: CallLabel) -> CallLabel:
-        where = label.explained_by
-        if where is None or where[0] != number:
-            return label
-        return replace(label, explained_by=(number, *moved(*where[1:])))
-
     spans = tuple(
         SpanLabel(start=start, end=end, kind=one.kind)
         for one in talk.spans.get(number, ())
@@ -115,5 +109,5 @@ def _with_lines(
         talk,
         messages=(*talk.messages[:number], message, *talk.messages[number + 1 :]),
         spans={**talk.spans, number: spans},
-        calls={id: explained(label) for id, label in talk.calls.items()},
+        calls=explained_anew(talk.calls, number, moved),
     )
