@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -7,6 +8,7 @@ import torch
 
 from taskshield.judges.embedded.encoding import Encoded, output_ids, pair_ids
 from taskshield.training import learning
+from taskshield.training.columns import Lessons
 from taskshield.training.examples import Heard
 from taskshield.training.learning import Schedule, ask, teach
 from taskshield.training.lessons import ASKS, SERVES, Lesson, on_outputs, on_pair
@@ -62,7 +64,8 @@ def toy_outputs(seed: int, count: int = 64) -> list[Lesson]:
 
 def loss(network: Network, lessons: list[Lesson]) -> float:
     with torch.no_grad():
-        return float(learning._loss(network.eval(), lessons, learning.device()))
+        packed, whole = Lessons.of(lessons), range(len(lessons))
+        return float(learning._loss(network.eval(), packed, whole, learning.device()))
 
 
 def right_share(network: Network, lessons: list[Lesson]) -> float:
@@ -81,7 +84,7 @@ def test_a_tiny_network_learns_a_plain_rule(base: Path, made: object) -> None:
     assert callable(made)
     network = fresh(base)
     before = loss(network, made(9))
-    teach(network, made(1), FAST, quiet)
+    teach(network, Lessons.of(made(1)), FAST, quiet)
     assert loss(network, made(9)) < before / 3
     assert right_share(network, made(9)) > 0.95
 
@@ -90,7 +93,7 @@ def test_the_same_seed_gives_the_same_network(base: Path) -> None:
     def taught(seed: int) -> dict[str, torch.Tensor]:
         network = fresh(base)
         schedule = Schedule(epochs=1, rate=1e-3, batch_lessons=16, seed=seed)
-        teach(network, toy(1, 48) + toy_outputs(1, 16), schedule, quiet)
+        teach(network, Lessons.of(toy(1, 48) + toy_outputs(1, 16)), schedule, quiet)
         return network.state_dict()
 
     one, same, other = taught(1), taught(1), taught(2)
@@ -107,6 +110,23 @@ def test_wrong_answers_cost_more_where_they_weigh_more(base: Path) -> None:
     assert costs[1] == pytest.approx(2 * costs[0]) and costs[2] == pytest.approx(costs[0] / 2)
 
 
+def test_every_answer_is_compared_with_what_its_own_head_says_of_its_own_lesson(base: Path) -> None:
+    network = fresh(base).eval()
+    lessons = [*toy(4, 7), *toy_outputs(4, 5), *toy(5, 3)]
+    tags, pairs = ask(network, [lesson.sequence for lesson in lessons])
+    costs = []
+    for lesson, row, pair in zip(lessons, tags, pairs, strict=True):
+        said = {place: logit for (place, _), logit in zip(lesson.sequence.marks, row, strict=True)}
+        for one in lesson.answers:
+            logit = said[one.place] if one.head is None else float(pair[one.head])
+            wanted = 0.98 if one.right else 0.02
+            chance = 1 / (1 + np.exp(-logit))
+            costs.append(
+                -one.weight * (wanted * np.log(chance) + (1 - wanted) * np.log(1 - chance))
+            )
+    assert loss(network, lessons) == pytest.approx(sum(costs) / len(lessons), rel=1e-4)
+
+
 def test_a_head_is_taught_by_its_own_lessons_only(base: Path) -> None:
     network = fresh(base)
     for lessons, heads in (
@@ -115,7 +135,8 @@ def test_a_head_is_taught_by_its_own_lessons_only(base: Path) -> None:
         (toy_outputs(1, 2), {"tags"}),
     ):
         network.zero_grad()
-        learning._loss(network, lessons, "cpu").backward()  # type: ignore[no-untyped-call]
+        lost = learning._loss(network, Lessons.of(lessons), range(len(lessons)), "cpu")
+        lost.backward()  # type: ignore[no-untyped-call]
         tags, pair = network.tags.weight.grad, network.pair.weight.grad
         assert tags is not None and pair is not None
         moved = {"tags": tags, "asks": pair[ASKS], "serves": pair[SERVES]}
@@ -125,8 +146,8 @@ def test_a_head_is_taught_by_its_own_lessons_only(base: Path) -> None:
 def test_less_than_one_step_teaches_nothing(base: Path) -> None:
     network = fresh(base)
     before = {name: one.clone() for name, one in network.state_dict().items()}
-    teach(network, toy(1, 8), Schedule(epochs=0.5), quiet)
-    teach(network, [], Schedule(), quiet)
+    teach(network, Lessons.of(toy(1, 8)), Schedule(epochs=0.5), quiet)
+    teach(network, Lessons.of([]), Schedule(), quiet)
     assert all(torch.equal(before[name], one) for name, one in network.state_dict().items())
 
 
@@ -137,18 +158,21 @@ def test_parts_of_an_epoch_are_counted_in_steps(
     taught: list[int] = []
     plain = learning._loss
 
-    def counted(network: Network, lessons: list[Lesson], where: str) -> torch.Tensor:
-        taught.append(len(lessons))
-        return plain(network, lessons, where)
+    def counted(
+        network: Network, lessons: Lessons, batch: Sequence[int], where: str
+    ) -> torch.Tensor:
+        taught.append(len(batch))
+        return plain(network, lessons, batch, where)
 
     monkeypatch.setattr(learning, "_loss", counted)
-    teach(fresh(base), toy(1, 16), Schedule(epochs=epochs, batch_lessons=4), quiet)
+    schedule = Schedule(epochs=epochs, batch_lessons=4)
+    teach(fresh(base), Lessons.of(toy(1, 16)), schedule, quiet)
     assert taught == [4] * steps
 
 
 def test_long_courses_tell_how_far_they_are(base: Path) -> None:
     told: list[str] = []
-    teach(fresh(base), toy(1, 1), Schedule(epochs=500), told.append)
+    teach(fresh(base), Lessons.of(toy(1, 1)), Schedule(epochs=500), told.append)
     assert len(told) == 1 and told[0].startswith("step 500 of 500, loss ")
 
 

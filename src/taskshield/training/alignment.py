@@ -8,7 +8,7 @@ not part of the project; the folder is given by whoever trains. NOTICE names the
 import gzip
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -54,9 +54,11 @@ _MOST = 3000
 """Rows taken of one source, so that none of them sets the tone."""
 
 
-def asked(folder: Path, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
+def asked(
+    folder: Path, rng: Random, sources: Sequence[str] = PAIRS
+) -> Iterator[tuple[inputs.Pair, float]]:
     """Requests and calls: the right call, one with another value, and one of another task."""
-    for source in PAIRS:
+    for source in sources:
         rows = [
             row
             for row in read_rows(folder / "pairs" / f"{source}.jsonl.gz")
@@ -77,9 +79,9 @@ def asked(folder: Path, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
                 yield inputs.asks(request, _evidence(other, request)), 0.0
 
 
-def heard(folder: Path, rng: Random) -> Iterator[Heard]:
+def heard(folder: Path, rng: Random, sources: Sequence[str] = DIRECTIVES) -> Iterator[Heard]:
     """Texts as tool output, each segment with whose words it holds."""
-    for source in DIRECTIVES:
+    for source in sources:
         path = folder / "directives" / f"{source}.jsonl.gz"
         rows = [row for row in read_rows(path) if row["split"] == "train"]
         rng.shuffle(rows)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import starmap
 from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path
@@ -24,6 +25,8 @@ from tokenizers import Tokenizer
 from taskshield.core.errors import ConfigError
 from taskshield.judges.embedded.encoding import load_tokenizer
 from taskshield.training import alignment, descriptions
+from taskshield.training.alignment import DIRECTIVES, PAIRS
+from taskshield.training.columns import Lessons
 from taskshield.training.company import Company
 from taskshield.training.composed import composed
 from taskshield.training.corpus import generate
@@ -44,6 +47,8 @@ from taskshield.training.scenario_files import (
 from taskshield.training.splits import Side, Split
 
 Log = Callable[[str], None]
+Making = Callable[[], Iterable[Lesson]]
+"""A part of the lessons, to be made in whichever process."""
 
 _SLICES = 16
 """The corpus is made in this many parts, whoever makes them, so that it is always the same."""
@@ -271,7 +276,7 @@ def _taught(course: Course, split: Split, log: Log) -> Network:
     """One network, taught with conversations and in an order that the seeds decide."""
     with _turn:
         started = time.monotonic()
-        lessons = list(_lessons(course, split))
+        lessons = _lessons(course, split)
     log(f"{len(lessons)} lessons, made in {time.monotonic() - started:.0f} s")
     network = from_base(course.base)
     teach(network, lessons, course.schedule, log)
@@ -279,18 +284,21 @@ def _taught(course: Course, split: Split, log: Log) -> Network:
     return network
 
 
-def _lessons(course: Course, split: Split) -> Iterator[Lesson]:
-    tasks = [(course, split, number) for number in range(_SLICES)]
-    if course.workers > 1:
-        with _workers(course) as pool:
-            for some in pool.map(_slice, *zip(*tasks, strict=True)):
-                yield from some
-    else:
-        for some in starmap(_slice, tasks):
-            yield from some
-    yield from _on_definitions(course, split)
+def _lessons(course: Course, split: Split) -> Lessons:
+    """All lessons, in an order that hangs on nobody's pace."""
+    making: list[Making] = [partial(_slice, course, split, part) for part in range(_SLICES)]
+    making.append(partial(_on_definitions, course, split))
     if course.alignment is not None:
-        yield from _second_source(course.alignment, course)
+        making += [partial(_on_texts, course, course.alignment, one) for one in DIRECTIVES]
+        making += [partial(_on_pairs, course, course.alignment, one) for one in PAIRS]
+    if course.workers == 1:
+        return Lessons.joined(map(_made, making))
+    with _workers(course) as pool:
+        return Lessons.joined(pool.map(_made, making))
+
+
+def _made(making: Making) -> Lessons:
+    return Lessons.of(making())
 
 
 def _slice(course: Course, split: Split, number: int) -> list[Lesson]:
@@ -323,11 +331,17 @@ def _definitions(course: Course, split: Split) -> list[Heard]:
     return [descriptions.heard(one) for one in split.definitions(found)]
 
 
-def _second_source(folder: Path, course: Course) -> Iterator[Lesson]:
-    rng = Random(f"{course.seed}:alignment")
+def _on_texts(course: Course, folder: Path, source: str) -> Iterator[Lesson]:
+    """Texts of one part of the second source."""
+    rng = Random(f"{course.seed}:{source}")
+    found = alignment.heard(folder, rng, (source,))
+    yield from on_outputs(found, course.tokenizer(), rng, weight=0.5)
+
+
+def _on_pairs(course: Course, folder: Path, source: str) -> Iterator[Lesson]:
+    """Pairs of one part of the second source."""
     tokenizer = course.tokenizer()
-    yield from on_outputs(alignment.heard(folder, rng), tokenizer, rng, weight=0.5)
-    for pair, right in alignment.asked(folder, rng):
+    for pair, right in alignment.asked(folder, Random(f"{course.seed}:{source}"), (source,)):
         yield on_pair(pair, ASKS, right, tokenizer)
 
 

@@ -11,7 +11,7 @@ from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 
 from taskshield.judges.embedded.encoding import Encoded
-from taskshield.training.lessons import Lesson
+from taskshield.training.columns import TAG, Lessons, Sequences
 from taskshield.training.network import Network
 
 _SORTED = 32_768
@@ -37,7 +37,7 @@ def device() -> str:
 
 
 def teach(
-    network: Network, lessons: Sequence[Lesson], schedule: Schedule, log: Callable[[str], None]
+    network: Network, lessons: Lessons, schedule: Schedule, log: Callable[[str], None]
 ) -> None:
     """Teach all lessons, in an order that the seed decides."""
     torch.manual_seed(schedule.seed)
@@ -45,7 +45,7 @@ def teach(
     where = device()
     network.to(where).train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=0.01)
-    sizes = [len(lesson.sequence.ids) for lesson in lessons]
+    sizes = lessons.sequences.sizes.tolist()
     steps = int(sum(1 for _ in _batches(sizes, schedule, Random(0))) * schedule.epochs)
     done = 0
     while done < steps:
@@ -53,7 +53,7 @@ def teach(
             pace = min(1.0, done / (_WARM_UP * steps)) * (1 - done / steps)
             for group in optimizer.param_groups:
                 group["lr"] = schedule.rate * pace
-            loss = _loss(network, [lessons[number] for number in batch], where)
+            loss = _loss(network, lessons, batch, where)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             clip_grad_norm_(network.parameters(), 1.0)
@@ -73,10 +73,10 @@ def ask(
     network.to(where).eval()
     tags: list[list[float]] = [[] for _ in sequences]
     pairs = np.zeros((len(sequences), 2), np.float32)
-    sizes = [len(sequence.ids) for sequence in sequences]
+    packed = Sequences.of(sequences)
     with torch.no_grad(), torch.autocast(where, dtype=torch.bfloat16, enabled=where == "cuda"):
-        for batch in _batches(sizes, Schedule(batch_tokens=131_072), None):
-            found, said = network(*_tensors([sequences[number] for number in batch], where))
+        for batch in _batches(packed.sizes.tolist(), Schedule(batch_tokens=131_072), None):
+            found, said = network(*_tensors(packed, batch, where))
             rows = found.float().cpu().numpy()
             pairs[batch] = said.float().cpu().numpy()
             for row, number in enumerate(batch):
@@ -84,35 +84,35 @@ def ask(
     return tags, pairs
 
 
-def _loss(network: Network, lessons: Sequence[Lesson], where: str) -> torch.Tensor:
-    given = _tensors([lesson.sequence for lesson in lessons], where)
+def _loss(network: Network, lessons: Lessons, batch: Sequence[int], where: str) -> torch.Tensor:
+    rows, answers = lessons.answers_in(batch)
+    on_tags = answers["head"] == TAG
     with torch.autocast(where, dtype=torch.bfloat16, enabled=where == "cuda"):
-        tags, pairs = network(*given)
-    marked = [(row, one) for row, lesson in enumerate(lessons) for one in lesson.answers]
-    on_tags = [(row, one) for row, one in marked if one.head is None]
-    on_pairs = [(row, one) for row, one in marked if one.head is not None]
+        tags, pairs = network(*_tensors(lessons.sequences, batch, where))
+    tag, pair = answers[on_tags], answers[~on_tags]
     said = torch.cat(
         [
-            tags[[row for row, _ in on_tags], [one.place for _, one in on_tags]].float(),
-            pairs[[row for row, _ in on_pairs], [one.head for _, one in on_pairs]].float(),
+            tags[_there(rows[on_tags], where), _there(tag["place"], where)].float(),
+            pairs[_there(rows[~on_tags], where), _there(pair["head"], where)].float(),
         ]
     )
-    answers = [one for _, one in (*on_tags, *on_pairs)]
-    right = torch.tensor([one.right for one in answers], device=where)
-    weight = torch.tensor([one.weight for one in answers], device=where)
+    right, weight = (
+        torch.from_numpy(np.concatenate([tag[name], pair[name]])).to(where, non_blocking=True)
+        for name in ("right", "weight")
+    )
     losses = functional.binary_cross_entropy_with_logits(
         said, right * (1 - 2 * _SMOOTHING) + _SMOOTHING, reduction="none"
     )
-    return (losses * weight).sum() / len(lessons)
+    return (losses * weight).sum() / len(batch)
 
 
-def _tensors(sequences: Sequence[Encoded], where: str) -> list[torch.Tensor]:
-    shape = len(sequences), max(len(sequence.ids) for sequence in sequences)
-    ids, types, mask = (np.zeros(shape, np.int64) for _ in range(3))
-    for row, sequence in enumerate(sequences):
-        size = len(sequence.ids)
-        ids[row, :size], types[row, :size], mask[row, :size] = sequence.ids, sequence.types, 1
-    return [torch.from_numpy(one).to(where, non_blocking=True) for one in (ids, types, mask)]
+def _tensors(sequences: Sequences, batch: Sequence[int], where: str) -> list[torch.Tensor]:
+    return [_there(one, where) for one in sequences.batch(batch)]
+
+
+def _there(numbers: NDArray[np.integer], where: str) -> torch.Tensor:
+    """Numbers that index tensors, where the network runs."""
+    return torch.from_numpy(numbers.astype(np.int64)).to(where, non_blocking=True)
 
 
 def _batches(sizes: Sequence[int], schedule: Schedule, rng: Random | None) -> Iterator[list[int]]:
