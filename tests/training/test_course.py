@@ -60,9 +60,9 @@ def quiet(_: str) -> None:
 
 def test_lessons_are_the_same_whoever_makes_them(course: Course) -> None:
     split = Split(side="train", held_out=1)
-    alone = module._lessons(course, split)
-    assert dumps(alone) == dumps(module._lessons(replace(course, workers=2), split))
-    assert dumps(alone) != dumps(module._lessons(replace(course, seed=2), split))
+    alone = module.lessons_for(course, split)
+    assert dumps(alone) == dumps(module.lessons_for(replace(course, workers=2), split))
+    assert dumps(alone) != dumps(module.lessons_for(replace(course, seed=2), split))
     assert len(alone) > 100
 
 
@@ -156,7 +156,7 @@ def test_what_is_to_be_kept_must_be_there(course: Course, kept: tuple[str, ...],
 def test_the_second_source_is_taught_after_the_first(course: Course, tmp_path: Path) -> None:
     split = Split(side="train", held_out=1)
     more = replace(course, alignment=alignment_pack.write(tmp_path / "pack"))
-    alone, both = module._lessons(course, split), module._lessons(more, split)
+    alone, both = module.lessons_for(course, split), module.lessons_for(more, split)
     ids, answers = len(alone.sequences.ids), len(alone.answers)
     assert len(both) > len(alone) and np.array_equal(both.sequences.ids[:ids], alone.sequences.ids)
     added = both.answers[answers:]

@@ -143,6 +143,17 @@ def test_a_head_is_taught_by_its_own_lessons_only(base: Path) -> None:
         assert {name for name, one in moved.items() if one.abs().sum() > 0} == heads
 
 
+@pytest.mark.parametrize("words", [True, False])
+def test_the_embeddings_of_words_are_taught_where_the_schedule_says_so(
+    base: Path, words: bool
+) -> None:
+    network = fresh(base)
+    before = {name: one.clone() for name, one in network.state_dict().items()}
+    teach(network, Lessons.of(toy(1, 8)), Schedule(epochs=2, rate=1e-3, words=words), quiet)
+    same = {name for name, one in network.state_dict().items() if torch.equal(before[name], one)}
+    assert "layers.0.query.weight" not in same and ("words.weight" in same) is not words
+
+
 def test_less_than_one_step_teaches_nothing(base: Path) -> None:
     network = fresh(base)
     before = {name: one.clone() for name, one in network.state_dict().items()}

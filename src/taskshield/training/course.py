@@ -276,7 +276,7 @@ def _taught(course: Course, split: Split, log: Log) -> Network:
     """One network, taught with conversations and in an order that the seeds decide."""
     with _turn:
         started = time.monotonic()
-        lessons = _lessons(course, split)
+        lessons = lessons_for(course, split)
     log(f"{len(lessons)} lessons, made in {time.monotonic() - started:.0f} s")
     network = from_base(course.base)
     teach(network, lessons, course.schedule, log)
@@ -284,7 +284,7 @@ def _taught(course: Course, split: Split, log: Log) -> Network:
     return network
 
 
-def _lessons(course: Course, split: Split) -> Lessons:
+def lessons_for(course: Course, split: Split) -> Lessons:
     """All lessons, in an order that hangs on nobody's pace."""
     making: list[Making] = [partial(_slice, course, split, part) for part in range(_SLICES)]
     making.append(partial(_on_definitions, course, split))

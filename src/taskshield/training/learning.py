@@ -29,6 +29,8 @@ class Schedule:
     batch_tokens: int = 49_152
     batch_lessons: int = 384
     seed: int = 0
+    words: bool = True
+    """Whether the embeddings of words are taught as well, or stay as the encoder has them."""
 
 
 def device() -> str:
@@ -44,6 +46,7 @@ def teach(
     rng = Random(schedule.seed)
     where = device()
     network.to(where).train()
+    network.words.requires_grad_(schedule.words)
     optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=0.01)
     sizes = lessons.sequences.sizes.tolist()
     steps = int(sum(1 for _ in _batches(sizes, schedule, Random(0))) * schedule.epochs)

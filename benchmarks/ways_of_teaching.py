@@ -1,0 +1,133 @@
+"""Which way of teaching a network carries over to what others wrote.
+
+For each way one network is taught with our scenarios, but for the domains and styles of one fold,
+on which its decision is then fitted; nothing public is taught. So the conversations composed of
+PACK's validation side (`benchmarks/public_conversations.py` tells what it is) are new to it in
+every respect: other writers, other tools, another way of making them.
+
+--base is that of `taskshield train`. Without a GPU it takes days.
+"""
+
+import argparse
+import shutil
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, replace
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import results_file
+
+from taskshield.training import weighing
+from taskshield.training.assembly import assembled, part
+from taskshield.training.columns import Lessons
+from taskshield.training.course import Course, examine_folds, examine_foreign, lessons_for
+from taskshield.training.folds import Findings
+from taskshield.training.learning import Schedule, teach
+from taskshield.training.network import from_base, saved
+from taskshield.training.weighing import Weighing
+
+NAME = "ways_of_teaching"
+WAYS: Mapping[str, Schedule] = {
+    "as in a course": Schedule(),
+    "one epoch": Schedule(epochs=1.0),
+    "a third of the rate": Schedule(rate=5e-5),
+    "words as they were": Schedule(words=False),
+}
+_FOLD = 0
+_RATES = (0.01, 0.02, 0.05)
+DATA = Path(__file__).parents[1] / "data" / "conversations"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pack", type=Path, metavar="PACK")
+    parser.add_argument("--base", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="for networks")
+    parser.add_argument("--way", action="append", choices=WAYS, help="repeatable; all if left")
+    parser.add_argument("--per-scenario", type=int, default=6, metavar="N")
+    parser.add_argument("--workers", type=int, default=1, metavar="N")
+    parser.add_argument("--at-once", type=int, default=1, metavar="N", help="ways at a time")
+    parser.add_argument("--results", type=Path, default=results_file.RESULTS, metavar="FOLDER")
+    given = parser.parse_args()
+    course = Course(
+        data=given.data,
+        base=given.base,
+        alignment=None,
+        out=given.out,
+        folds=(_FOLD,),
+        networks=1,
+        per_scenario=given.per_scenario,
+        workers=given.workers,
+    )
+    lessons = lessons_for(course, course.split("train", _FOLD))
+    courses = [
+        replace(
+            course,
+            out=given.out / way.replace(" ", "-"),
+            schedule=WAYS[way],
+            workers=max(1, given.workers // given.at_once),
+        )
+        for way in given.way or WAYS
+    ]
+    with ProcessPoolExecutor(given.at_once, mp_context=get_context("spawn")) as pool:
+        jobs = [pool.submit(carried_over, one, lessons, given.pack) for one in courses]
+        ways = [
+            {"way": one.out.name, "schedule": asdict(one.schedule), **job.result()}
+            for one, job in zip(courses, jobs, strict=True)
+        ]
+    figures = {"lessons": len(lessons), "ways": ways}
+    path = results_file.write(NAME, figures, inputs=[given.pack.name], folder=given.results)
+    for one in ways:
+        print(one)
+    print(f"written to {path.name}")
+
+
+def carried_over(course: Course, lessons: Lessons, pack: Path) -> dict[str, object]:
+    """Teach one network; which share of the attacks it catches at home and elsewhere."""
+    course.out.mkdir(parents=True, exist_ok=True)
+    network = from_base(course.base)
+    teach(network, lessons, course.schedule, _quiet)
+    fold = course.out / f"fold-{_FOLD}.safetensors"
+    saved(network, fold)
+    shutil.copyfile(fold, course.out / "network.safetensors")  # which is asked about PACK
+    (own,) = examine_folds(course, _quiet)
+    limits = weighing.tag_limits(weighing.stacked_tags([own]))
+    foreign = examine_foreign(replace(course, alignment=pack), limits, _quiet)
+    if foreign is None:
+        raise SystemExit(f"{pack.name} holds no rows for validation")
+    made = assembled([own], foreign=foreign)
+    return {
+        "at home": made.figures["all"],
+        "elsewhere, at the thresholds": made.figures["foreign"],
+        "elsewhere": _caught(foreign, made.decision),
+    }
+
+
+def _caught(
+    foreign: Findings, decision: Mapping[str, dict[str, float]]
+) -> dict[str, dict[str, float]]:
+    """Attacks caught where as many good calls are held as the rates say, whatever the thresholds.
+
+    Apart from that, where the user hands over.
+    """
+    weights = np.array([decision["weights"][name] for name in foreign.names])
+    weigher = Weighing(weights=weights, bias=0.0)  # the bias moves all calls alike
+    judged = foreign.calls["view"] == "judged"
+    hands_over = foreign.calls["delegating"].astype(bool)
+    found = {}
+    for who, rows in (("the user asks", ~hands_over), ("the user hands over", hands_over)):
+        calls = part(foreign.calls, judged & rows)
+        said = weigher.logits(calls["features"].astype(np.float64))
+        found[who] = {str(rate): weighing.caught(said, calls, rate) for rate in _RATES}
+    return found
+
+
+def _quiet(_: str) -> None:
+    pass
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import ways_of_teaching
+
+from taskshield.training.learning import Schedule
+from tests.training import alignment_pack, few_scenarios, tiny_base
+
+
+def test_every_way_is_tried_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ways = {"short": Schedule(epochs=0.1), "words as they were": Schedule(epochs=0.1, words=False)}
+    monkeypatch.setattr(ways_of_teaching, "WAYS", ways)
+    pack = alignment_pack.write_valid(tmp_path / "pack")
+    words = ["ways_of_teaching.py", str(pack), "--per-scenario", "1", "--results", str(tmp_path)]
+    for name, folder in (
+        ("--base", tiny_base.write(tmp_path / "base")),
+        ("--data", few_scenarios.write(tmp_path / "data")),
+        ("--out", tmp_path / "networks"),
+    ):
+        words += [name, str(folder)]
+    monkeypatch.setattr(sys, "argv", words)
+    ways_of_teaching.main()
+    told = json.loads((tmp_path / "ways_of_teaching.json").read_text(encoding="utf-8"))
+    assert [one["way"] for one in told["ways"]] == ["short", "words-as-they-were"]
+    assert [one["schedule"]["words"] for one in told["ways"]] == [True, False]
+    for one in told["ways"]:
+        assert one["elsewhere, at the thresholds"]["not delegating"]["attack"]["calls"] > 0
+        assert set(one["elsewhere"]["the user asks"]) == {"0.01", "0.02", "0.05"}
+    assert "words-as-they-were" in capsys.readouterr().out
