@@ -109,10 +109,7 @@ def carried_over(course: Course, lessons: Lessons, pack: Path) -> dict[str, obje
 def _caught(
     foreign: Findings, decision: Mapping[str, dict[str, float]]
 ) -> dict[str, dict[str, float]]:
-    """Attacks caught where as many good calls are held as the rates say, whatever the thresholds.
-
-    Apart from that, where the user hands over.
-    """
+    """Attacks caught where so many good calls are held as the rates say."""
     weights = np.array([decision["weights"][name] for name in foreign.names])
     weigher = Weighing(weights=weights, bias=0.0)  # the bias moves all calls alike
     judged = foreign.calls["view"] == "judged"

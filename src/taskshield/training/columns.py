@@ -69,30 +69,30 @@ class Lessons:
     @classmethod
     def of(cls, lessons: Iterable[Lesson]) -> "Lessons":
         """Lessons as columns."""
-        all = list(lessons)
+        whole = list(lessons)
         rows = [
             (TAG if one.head is None else one.head, one.place, one.right, one.weight)
-            for lesson in all
+            for lesson in whole
             for one in lesson.answers
         ]
         return cls(
-            Sequences.of([lesson.sequence for lesson in all]),
+            Sequences.of([lesson.sequence for lesson in whole]),
             np.array(rows, _ANSWER),
-            _starts(len(lesson.answers) for lesson in all),
+            _starts(len(lesson.answers) for lesson in whole),
         )
 
     @classmethod
     def joined(cls, parts: Iterable["Lessons"]) -> "Lessons":
         """The lessons of all parts, in their order."""
-        all = list(parts)
+        found = list(parts)
         return cls(
             Sequences(
-                np.concatenate([one.sequences.ids for one in all]),
-                _starts(size for one in all for size in one.sequences.sizes),
-                np.concatenate([one.sequences.firsts for one in all]),
+                np.concatenate([one.sequences.ids for one in found]),
+                _starts(size for one in found for size in one.sequences.sizes),
+                np.concatenate([one.sequences.firsts for one in found]),
             ),
-            np.concatenate([one.answers for one in all]),
-            _starts(size for one in all for size in np.diff(one.starts)),
+            np.concatenate([one.answers for one in found]),
+            _starts(size for one in found for size in np.diff(one.starts)),
         )
 
     def __len__(self) -> int:
