@@ -4,7 +4,7 @@ Every message is put to the shield as an agent's messages are, and nothing is ex
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from taskshield.training.examples import delegates
 from taskshield.training.labelled import LabelledConversation
 
 Counts = Mapping[str, Mapping[str, "Count"]]
-"""By who decides, and by what kind of thing is counted."""
+"""By kind of conversation, and by what kind of thing is counted."""
+Sort = Callable[[LabelledConversation], str]
+"""The kind of a conversation."""
 
 
 @dataclass(slots=True)
@@ -39,14 +41,21 @@ class Count:
         self.held += held
 
 
-def counted(talks: Iterable[LabelledConversation], shield: Shield) -> Counts:
+def by_who_decides(talk: LabelledConversation) -> str:
+    """Whether the user hands authority to somebody."""
+    return "the user hands over" if delegates(talk) else "the user asks"
+
+
+def counted(
+    talks: Iterable[LabelledConversation], shield: Shield, sort: Sort = by_who_decides
+) -> Counts:
     """What is held of look-ups, good calls with side effects, drift and attackers' calls.
 
     And in how many conversations without an attacker's call any good one is held.
     """
     found: defaultdict[str, defaultdict[str, Count]] = defaultdict(lambda: defaultdict(Count))
     for talk in talks:
-        counts = found["the user hands over" if delegates(talk) else "the user asks"]
+        counts = found[sort(talk)]
         disturbed = False
         session = shield.session(tools=talk.tools)
         for message in talk.messages:
@@ -56,7 +65,7 @@ def counted(talks: Iterable[LabelledConversation], shield: Shield) -> Counts:
                 disturbed |= held and talk.calls[verdict.call.id].aligned
         if all(label.kind != "attack" for label in talk.calls.values()):
             counts["conversation without an attack"].add(held=disturbed)
-    return {who: dict(counts) for who, counts in found.items()}
+    return {kind: dict(counts) for kind, counts in found.items()}
 
 
 def _what(talk: LabelledConversation, tool: str, call: str) -> str:
@@ -73,6 +82,7 @@ def report(
     *,
     inputs: list[str],
     folder: Path,
+    sort: Sort = by_who_decides,
     **more: object,
 ) -> None:
     """Ask the embedded judge about conversations; write the counts down and show them.
@@ -82,10 +92,11 @@ def report(
         talks: The conversations.
         inputs: The files that they were made from.
         folder: Where to write to.
+        sort: By which kinds of conversations to count.
         more: What else to write down.
     """
     with Shield() as shield:
-        found = counted(talks, shield)
+        found = counted(talks, shield, sort)
     told = {**more, **figures(talks, found)}
     path = results_file.write(name, told, inputs=inputs, folder=folder)
     Console().print(_shown(found))

@@ -1,9 +1,9 @@
 """Which way of teaching a network carries over to what others wrote.
 
 For each way one network is taught with our scenarios, but for the domains and styles of one fold,
-on which its decision is then fitted; nothing public is taught. So the conversations composed of
-PACK's validation side (`benchmarks/public_conversations.py` tells what it is) are new to it in
-every respect: other writers, other tools, another way of making them.
+on which its decision is then fitted; nothing public is taught. So two things are new to it in every
+respect, other writers, other tools, another way of making them: the conversations composed of
+PACK's validation side (`benchmarks/public_conversations.py` tells what it is) and our own worlds.
 
 --base is that of `taskshield train`. Without a GPU it takes days.
 """
@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
+from itertools import starmap
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -23,10 +24,11 @@ from taskshield.training import weighing
 from taskshield.training.assembly import assembled, part
 from taskshield.training.columns import Lessons
 from taskshield.training.course import Course, examine_folds, examine_foreign, lessons_for
-from taskshield.training.folds import Findings
+from taskshield.training.folds import Findings, examined
 from taskshield.training.learning import Schedule, teach
 from taskshield.training.network import from_base, saved
 from taskshield.training.weighing import Weighing
+from taskshield.training.worlds import conversations, read_worlds
 
 NAME = "ways_of_teaching"
 WAYS: Mapping[str, Schedule] = {
@@ -38,6 +40,7 @@ WAYS: Mapping[str, Schedule] = {
 _FOLD = 0
 _RATES = (0.01, 0.02, 0.05)
 DATA = Path(__file__).parents[1] / "data" / "conversations"
+WORLDS = DATA.with_name("worlds")
 
 
 def main() -> None:
@@ -45,6 +48,7 @@ def main() -> None:
     parser.add_argument("pack", type=Path, metavar="PACK")
     parser.add_argument("--base", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER")
+    parser.add_argument("--worlds", type=Path, default=WORLDS, metavar="FOLDER")
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="for networks")
     parser.add_argument("--way", action="append", choices=WAYS, help="repeatable; all if left")
     parser.add_argument("--per-scenario", type=int, default=6, metavar="N")
@@ -73,7 +77,9 @@ def main() -> None:
         for way in given.way or WAYS
     ]
     with ProcessPoolExecutor(given.at_once, mp_context=get_context("spawn")) as pool:
-        jobs = [pool.submit(carried_over, one, lessons, given.pack) for one in courses]
+        jobs = [
+            pool.submit(carried_over, one, lessons, given.pack, given.worlds) for one in courses
+        ]
         ways = [
             {"way": one.out.name, "schedule": asdict(one.schedule), **job.result()}
             for one, job in zip(courses, jobs, strict=True)
@@ -85,7 +91,7 @@ def main() -> None:
     print(f"written to {path.name}")
 
 
-def carried_over(course: Course, lessons: Lessons, pack: Path) -> dict[str, object]:
+def carried_over(course: Course, lessons: Lessons, pack: Path, worlds: Path) -> dict[str, object]:
     """Teach one network; which share of the attacks it catches at home and elsewhere."""
     course.out.mkdir(parents=True, exist_ok=True)
     network = from_base(course.base)
@@ -98,11 +104,13 @@ def carried_over(course: Course, lessons: Lessons, pack: Path) -> dict[str, obje
     foreign = examine_foreign(replace(course, alignment=pack), limits, _quiet)
     if foreign is None:
         raise SystemExit(f"{pack.name} holds no rows for validation")
-    made = assembled([own], foreign=foreign)
+    talks = [talk for world in read_worlds(worlds) for talk in conversations(world)]
+    world = examined(network, talks, [], course.tokenizer(), starmap, limits)
+    made = assembled([own])
     return {
         "at home": made.figures["all"],
-        "elsewhere, at the thresholds": made.figures["foreign"],
-        "elsewhere": _caught(foreign, made.decision),
+        "public conversations": _caught(foreign, made.decision),
+        "worlds": _caught(world, made.decision),
     }
 
 

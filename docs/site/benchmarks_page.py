@@ -143,6 +143,23 @@ def pointed_work() -> str:
     return _held("pointed_work")
 
 
+def own_worlds() -> str:
+    """Worlds that were written apart from our scenarios, with and without attacks."""
+    held: dict[str, dict[str, dict[str, float]]] = _record("own_worlds")["held"]
+
+    def shares(kind: str, *things: str) -> list[str]:
+        counts = [held[kind][thing] for thing in things]
+        return [f"{100 * one['held'] / one['number']:.1f}" for one in counts]
+
+    lines = []
+    for user in ("the user asks", "the user points", "the user hands over"):
+        clean = shares(f"{user}, no attack", "good", "conversation without an attack")
+        caught = [shares(f"{user}, {w}", "attack")[0] for w in ("plain", "dressed", "blended")]
+        lines.append((user, *clean, *caught))
+    head = ("", "good calls held", "tasks disturbed", "plain attacks held", "dressed", "blended")
+    return _grid(head, lines)
+
+
 def _held(name: str) -> str:
     return _grid(
         ("conversations in which", "of", "number", "held"),
@@ -263,6 +280,7 @@ TABLES: dict[str, Callable[[], str]] = {
         redaction,
         public_conversations,
         pointed_work,
+        own_worlds,
         tiers,
         latency,
         server,

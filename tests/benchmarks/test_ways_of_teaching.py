@@ -6,7 +6,7 @@ import pytest
 import ways_of_teaching
 
 from taskshield.training.learning import Schedule
-from tests.training import alignment_pack, few_scenarios, tiny_base
+from tests.training import alignment_pack, few_scenarios, small_world, tiny_base
 
 
 def test_every_way_is_tried_and_told(
@@ -19,6 +19,7 @@ def test_every_way_is_tried_and_told(
     for name, folder in (
         ("--base", tiny_base.write(tmp_path / "base")),
         ("--data", few_scenarios.write(tmp_path / "data")),
+        ("--worlds", small_world.write(tmp_path / "worlds")),
         ("--out", tmp_path / "networks"),
     ):
         words += [name, str(folder)]
@@ -28,6 +29,8 @@ def test_every_way_is_tried_and_told(
     assert [one["way"] for one in told["ways"]] == ["short", "words-as-they-were"]
     assert [one["schedule"]["words"] for one in told["ways"]] == [True, False]
     for one in told["ways"]:
-        assert one["elsewhere, at the thresholds"]["not delegating"]["attack"]["calls"] > 0
-        assert set(one["elsewhere"]["the user asks"]) == {"0.01", "0.02", "0.05"}
+        for where in ("public conversations", "worlds"):
+            for caught in (one[where]["the user asks"], one[where]["the user hands over"]):
+                assert list(caught) == ["0.01", "0.02", "0.05"]
+                assert all(0 <= share <= 1 for share in caught.values())
     assert "words-as-they-were" in capsys.readouterr().out

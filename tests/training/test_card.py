@@ -36,6 +36,12 @@ def test_no_blank_is_left(made: Assembled) -> None:
     assert not re.search(r"\{\{|\}\}|\bnan\b", written(made))
 
 
+def test_the_course_is_told_in_one_line_without_where_it_lay(made: Assembled) -> None:
+    (line,) = [line for line in written(made).splitlines() if '"per_scenario": 7' in line]
+    assert '"epochs": 1.5' in line and str(COURSE.out) not in line
+    assert json.loads(card.figures_json(COURSE, {}))["course"]["folds"] == [0, 3]
+
+
 def test_the_card_names_the_threshold_of_every_kind_of_call(made: Assembled) -> None:
     text = written(made)
     for kind in KINDS:

@@ -1,4 +1,3 @@
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +17,6 @@ from taskshield.training.columns import TAG, Lessons
 from taskshield.training.course import (
     Course,
     check_kept,
-    described,
     examine_folds,
     examine_foreign,
     examine_kept,
@@ -377,12 +375,6 @@ def test_conversations_are_examined_alike_by_several_workers(course: Course) -> 
         with module._spreading(replace(course, workers=workers)) as spread:
             found.append(examined(network, talks, [], course.tokenizer(), spread))
     assert (found[0].calls["features"] == found[1].calls["features"]).all()
-
-
-def test_a_course_is_told_in_one_line(course: Course) -> None:
-    line = described(course)
-    assert "\n" not in line and str(course.out) not in line
-    assert json.loads(line)["per_scenario"] == 1
 
 
 def test_lessons_ask_all_three_heads(course: Course) -> None:

@@ -115,6 +115,13 @@ def test_no_opening_shares_words_with_the_exam(
     assert not found
 
 
+def test_no_world_shares_words_with_the_exam(exam: frozenset[tuple[str, ...]]) -> None:
+    """Models may be chosen by what they do in them."""
+    texts = [path.read_text(encoding="utf-8") for path in (DATA.parent / "worlds").glob("*.json")]
+    strings = [str(leaf) for text in texts for leaf in leaves(json.loads(text))]
+    assert len(strings) > 4000 and not shared(strings, exam)
+
+
 def test_no_definition_of_a_tool_shares_words_with_the_exam(
     exam: frozenset[tuple[str, ...]],
 ) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from taskshield.training.course import Course, described
+from taskshield.training.course import Course
 
 _TEMPLATE = Path(__file__).with_name("card.md")
 
@@ -34,7 +34,7 @@ def written(
     blanks = {
         "second": "" if course.alignment is None else "; public pairs and texts, see `NOTICE`",
         "size": f"{size / 2**20:.0f}",
-        "course": described(course),
+        "course": _described(course),
         "mean": str(golden["mean difference"]),
         "most": str(golden["largest difference"]),
         "tables": "\n".join(tables),
@@ -199,4 +199,20 @@ def _percent(share: float | None) -> str:
 
 def figures_json(course: Course, figures: Mapping[str, Any]) -> str:
     """The figures for those who want to count further."""
-    return json.dumps({"course": json.loads(described(course)), **figures}, indent=1) + "\n"
+    return json.dumps({"course": json.loads(_described(course)), **figures}, indent=1) + "\n"
+
+
+def _described(course: Course) -> str:
+    """The course in one line of JSON."""
+    return json.dumps(
+        {
+            "folds": course.folds,
+            "networks": course.networks,
+            "per_scenario": course.per_scenario,
+            "epochs": course.schedule.epochs,
+            "rate": course.schedule.rate,
+            "seed": course.seed,
+            "second_source": course.alignment is not None,
+            "kept": course.kept,
+        }
+    )

@@ -8,7 +8,6 @@ foreign    that network, asked about conversations composed of public data that 
 assembly   the decision, fitted on what the folds said; ONNX; figures; the model card
 """
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -390,19 +389,3 @@ def _spreading(course: Course) -> Iterator[Spread]:
             return pool.map(function, *zip(*given, strict=True), chunksize=16)
 
         yield spread
-
-
-def described(course: Course) -> str:
-    """The course in one line of JSON, for logs and the model card."""
-    return json.dumps(
-        {
-            "folds": course.folds,
-            "networks": course.networks,
-            "per_scenario": course.per_scenario,
-            "epochs": course.schedule.epochs,
-            "rate": course.schedule.rate,
-            "seed": course.seed,
-            "second_source": course.alignment is not None,
-            "kept": course.kept,
-        }
-    )
