@@ -1,6 +1,7 @@
 """The evidence on one call: all that can be known about it without a model."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -35,6 +36,14 @@ _LOOK_UPS = frozenset(
     "get fetch read browse visit view load search find list lookup look crawl scrape".split()
 )
 _PAGES = frozenset("page url link site website webpage web file document tab".split())
+_OF_THE_WEB = re.compile(
+    r"""\b(?: (?:web)?pages? | (?:web)?sites? | urls? | links? | linked | web | online | internet
+    | articles? | posts? | posted | blogs? | seiten? | artikel | página | artículo | enlace | lien
+    | pagina | sito | articolo ) \b
+    | \w\.\w  # an address, or a file""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Words by which users speak of what is fetched."""
 _REACH = 3
 """Segments on either side of a directive, or of a value, that are near it."""
 _BESIDE = 60
@@ -144,7 +153,7 @@ def gather(
     suspects = [one for rank, one in enumerate(suspects) if not rank or one.explains.share > 0]
     asides: tuple[Suspect, ...] = ()
     explained = bool(suspects) and suspects[0].explains.share >= _EXPLAINED
-    if acts(kind) and not explained and not _looks_up(call.name):
+    if acts(kind) and not explained and not _is_sent_for(call.name, request):
         asides = _asides(call, values, story, planted)
     newest = max(story.outputs, default=-1)
     return Evidence(
@@ -192,10 +201,14 @@ def _told_apart(values: Sequence[Sourced], named: frozenset[str]) -> tuple[Sourc
     return tuple(replace(one, instead=one.value.kind in named - taken) for one in values)
 
 
-def _looks_up(name: str) -> bool:
-    """Whether a tool's name says that it fetches something, be it from outside."""
+def _is_sent_for(name: str, request: str) -> bool:
+    """Whether a tool fetches something, be it from outside, and the user speaks of such a thing.
+
+    Then a link that somebody in the data says to open may well be the one that the user means.
+    """
     words = set(name_words(name))
-    return bool(words & _LOOK_UPS) or ("open" in words and bool(words & _PAGES))
+    fetches = bool(words & _LOOK_UPS) or ("open" in words and bool(words & _PAGES))
+    return fetches and _OF_THE_WEB.search(request) is not None
 
 
 def _asides(
