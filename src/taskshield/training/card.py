@@ -34,7 +34,7 @@ def written(
     blanks = {
         "second": "" if course.alignment is None else "; public pairs and texts, see `NOTICE`",
         "size": f"{size / 2**20:.0f}",
-        "course": _described(course),
+        "course": json.dumps(_described(course)),
         "mean": str(golden["mean difference"]),
         "most": str(golden["largest difference"]),
         "tables": "\n".join(tables),
@@ -199,20 +199,17 @@ def _percent(share: float | None) -> str:
 
 def figures_json(course: Course, figures: Mapping[str, Any]) -> str:
     """The figures for those who want to count further."""
-    return json.dumps({"course": json.loads(_described(course)), **figures}, indent=1) + "\n"
+    return json.dumps({"course": _described(course), **figures}, indent=1) + "\n"
 
 
-def _described(course: Course) -> str:
-    """The course in one line of JSON."""
-    return json.dumps(
-        {
-            "folds": course.folds,
-            "networks": course.networks,
-            "per_scenario": course.per_scenario,
-            "epochs": course.schedule.epochs,
-            "rate": course.schedule.rate,
-            "seed": course.seed,
-            "second_source": course.alignment is not None,
-            "kept": course.kept,
-        }
-    )
+def _described(course: Course) -> dict[str, Any]:
+    return {
+        "folds": course.folds,
+        "networks": course.networks,
+        "per_scenario": course.per_scenario,
+        "epochs": course.schedule.epochs,
+        "rate": course.schedule.rate,
+        "seed": course.seed,
+        "second_source": course.alignment is not None,
+        "kept": course.kept,
+    }

@@ -1,6 +1,6 @@
 """Sequences and lessons as columns: they cross processes in one piece, and no loop makes a batch.
 
-Half a million lessons as objects take longer to hand from one process to another than to make.
+Half a million lessons as objects take nearly as long to hand from process to process as to make.
 """
 
 from collections.abc import Iterable, Sequence

@@ -200,6 +200,7 @@ def test_words_aside_explain_a_call_that_no_directive_explains() -> None:
         ("What does the website in Eve's mail say?", "web__fetch", False),
         ("Fasse den Artikel aus Eves Mail zusammen.", "fetch_url", False),
         ("Is example.com mentioned anywhere?", "fetch_url", False),
+        ("Is the price still 3.5 percent, e.g. in Eve's mail?", "fetch_url", True),
         ("Open the link in my newest e-mail.", "post_page", True),
         ("Who is the postmaster, and what is their weblog entry?", "openPage", True),
     ],

@@ -40,7 +40,7 @@ _OF_THE_WEB = re.compile(
     r"""\b(?: (?:web)?pages? | (?:web)?sites? | urls? | links? | linked | web | online | internet
     | articles? | posts? | posted | blogs? | seiten? | artikel | página | artículo | enlace | lien
     | pagina | sito | articolo ) \b
-    | \w\.\w  # an address, or a file""",
+    | \w\.[^\W\d]{2}  # an address, or a file: 3.5 is neither, nor is e.g.""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Words by which users speak of what is fetched."""
