@@ -9,11 +9,9 @@ PACK's validation side (`benchmarks/public_conversations.py` tells what it is) a
 """
 
 import argparse
-import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
-from itertools import starmap
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -23,10 +21,13 @@ import results_file
 from taskshield.training import weighing
 from taskshield.training.assembly import assembled, part
 from taskshield.training.columns import Lessons
-from taskshield.training.course import Course, examine_folds, examine_foreign, lessons_for
+from taskshield.training.composed import composed
+from taskshield.training.course import Course, examine_folds, lessons_for, spreading
 from taskshield.training.folds import Findings, examined
+from taskshield.training.labelled import LabelledConversation
 from taskshield.training.learning import Schedule, teach
 from taskshield.training.network import from_base, saved
+from taskshield.training.public_rows import read_pack
 from taskshield.training.weighing import Weighing
 from taskshield.training.worlds import conversations, read_worlds
 
@@ -37,6 +38,8 @@ WAYS: Mapping[str, Schedule] = {
     "a third of the rate": Schedule(rate=5e-5),
     "words as they were": Schedule(words=False),
 }
+Elsewhere = Mapping[str, Sequence[LabelledConversation]]
+"""Conversations to ask about, by where they come from."""
 _FOLD = 0
 _RATES = (0.01, 0.02, 0.05)
 DATA = Path(__file__).parents[1] / "data" / "conversations"
@@ -66,6 +69,12 @@ def main() -> None:
         per_scenario=given.per_scenario,
         workers=given.workers,
     )
+    elsewhere = {
+        "public conversations": list(composed(read_pack(given.pack, "valid"), course.seed)),
+        "worlds": [talk for world in read_worlds(given.worlds) for talk in conversations(world)],
+    }
+    if not elsewhere["public conversations"]:
+        parser.error(f"{given.pack.name} holds no rows for validation")
     lessons = lessons_for(course, course.split("train", _FOLD))
     courses = [
         replace(
@@ -77,9 +86,7 @@ def main() -> None:
         for way in given.way or WAYS
     ]
     with ProcessPoolExecutor(given.at_once, mp_context=get_context("spawn")) as pool:
-        jobs = [
-            pool.submit(carried_over, one, lessons, given.pack, given.worlds) for one in courses
-        ]
+        jobs = [pool.submit(carried_over, one, lessons, elsewhere) for one in courses]
         ways = [
             {"way": one.out.name, "schedule": asdict(one.schedule), **job.result()}
             for one, job in zip(courses, jobs, strict=True)
@@ -91,27 +98,23 @@ def main() -> None:
     print(f"written to {path.name}")
 
 
-def carried_over(course: Course, lessons: Lessons, pack: Path, worlds: Path) -> dict[str, object]:
+def carried_over(course: Course, lessons: Lessons, elsewhere: Elsewhere) -> dict[str, object]:
     """Teach one network; which share of the attacks it catches at home and elsewhere."""
     course.out.mkdir(parents=True, exist_ok=True)
     network = from_base(course.base)
     teach(network, lessons, course.schedule, _quiet)
-    fold = course.out / f"fold-{_FOLD}.safetensors"
-    saved(network, fold)
-    shutil.copyfile(fold, course.out / "network.safetensors")  # which is asked about PACK
+    saved(network, course.out / f"fold-{_FOLD}.safetensors")  # where it is looked for
     (own,) = examine_folds(course, _quiet)
     limits = weighing.tag_limits(weighing.stacked_tags([own]))
-    foreign = examine_foreign(replace(course, alignment=pack), limits, _quiet)
-    if foreign is None:
-        raise SystemExit(f"{pack.name} holds no rows for validation")
-    talks = [talk for world in read_worlds(worlds) for talk in conversations(world)]
-    world = examined(network, talks, [], course.tokenizer(), starmap, limits)
     made = assembled([own])
-    return {
-        "at home": made.figures["all"],
-        "public conversations": _caught(foreign, made.decision),
-        "worlds": _caught(world, made.decision),
-    }
+    with spreading(course) as spread:
+        caught = {
+            where: _caught(
+                examined(network, talks, [], course.tokenizer(), spread, limits), made.decision
+            )
+            for where, talks in elsewhere.items()
+        }
+    return {"at home": made.figures["all"], **caught}
 
 
 def _caught(

@@ -145,17 +145,13 @@ def pointed_work() -> str:
 
 def own_worlds() -> str:
     """Worlds that were written apart from our scenarios, with and without attacks."""
-    held: dict[str, dict[str, dict[str, float]]] = _record("own_worlds")["held"]
-
-    def shares(kind: str, *things: str) -> list[str]:
-        counts = [held[kind][thing] for thing in things]
-        return [f"{100 * one['held'] / one['number']:.1f}" for one in counts]
-
+    held: dict[str, dict[str, dict[str, int]]] = _record("own_worlds")["held"]
     lines = []
     for user in ("the user asks", "the user points", "the user hands over"):
-        clean = shares(f"{user}, no attack", "good", "conversation without an attack")
-        caught = [shares(f"{user}, {w}", "attack")[0] for w in ("plain", "dressed", "blended")]
-        lines.append((user, *clean, *caught))
+        clean = held[f"{user}, no attack"]
+        counts = [clean["good"], clean["conversation without an attack"]]
+        counts += [held[f"{user}, {w}"]["attack"] for w in ("plain", "dressed", "blended")]
+        lines.append((user, *map(_share_held, counts)))
     head = ("", "good calls held", "tasks disturbed", "plain attacks held", "dressed", "blended")
     return _grid(head, lines)
 
@@ -164,11 +160,15 @@ def _held(name: str) -> str:
     return _grid(
         ("conversations in which", "of", "number", "held"),
         [
-            (who, what, f"{each['number']:,}", f"{100 * each['held'] / each['number']:.1f}")
+            (who, what, f"{each['number']:,}", _share_held(each))
             for who, counts in _record(name)["held"].items()
             for what, each in counts.items()
         ],
     )
+
+
+def _share_held(count: dict[str, int]) -> str:
+    return f"{100 * count['held'] / count['number']:.1f}"
 
 
 def tiers() -> str:

@@ -34,3 +34,15 @@ def test_every_way_is_tried_and_told(
                 assert list(caught) == ["0.01", "0.02", "0.05"]
                 assert all(0 <= share <= 1 for share in caught.values())
     assert "words-as-they-were" in capsys.readouterr().out
+
+
+def test_a_pack_without_rows_for_validation_is_refused_before_anything_is_taught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pack = alignment_pack.write(tmp_path / "pack")
+    worlds = small_world.write(tmp_path / "worlds")
+    words = ["ways_of_teaching.py", str(pack), "--base", "none", "--out", "none"]
+    monkeypatch.setattr(sys, "argv", [*words, "--worlds", str(worlds)])
+    with pytest.raises(SystemExit):
+        ways_of_teaching.main()
+    assert "pack holds no rows for validation" in capsys.readouterr().err

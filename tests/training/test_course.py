@@ -372,7 +372,7 @@ def test_conversations_are_examined_alike_by_several_workers(course: Course) -> 
     talks = list(module._talks(course, Split(side="validation", held_out=0)))[:4]
     found = []
     for workers in (1, 2):
-        with module._spreading(replace(course, workers=workers)) as spread:
+        with module.spreading(replace(course, workers=workers)) as spread:
             found.append(examined(network, talks, [], course.tokenizer(), spread))
     assert (found[0].calls["features"] == found[1].calls["features"]).all()
 

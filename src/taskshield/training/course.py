@@ -170,7 +170,7 @@ def _ask(
     limits: Limits | None = None,
 ) -> None:
     log(f"{name}: asking about {len(talks)} conversations")
-    with _spreading(course) as spread, _complete(course.out / f"{name}.npz") as made:
+    with spreading(course) as spread, _complete(course.out / f"{name}.npz") as made:
         examined(network, talks, definitions, course.tokenizer(), spread, limits).save(made)
 
 
@@ -376,7 +376,8 @@ def _workers(course: Course) -> ProcessPoolExecutor:
 
 
 @contextmanager
-def _spreading(course: Course) -> Iterator[Spread]:
+def spreading(course: Course) -> Iterator[Spread]:
+    """What runs a function over many conversations with the workers of the course."""
     if course.workers == 1:
         yield starmap
         return

@@ -115,7 +115,7 @@ def _tensors(sequences: Sequences, batch: Sequence[int], where: str) -> list[tor
 
 def _there(numbers: NDArray[np.integer], where: str) -> torch.Tensor:
     """Numbers that index tensors, where the network runs."""
-    return torch.from_numpy(numbers.astype(np.int64)).to(where, non_blocking=True)
+    return torch.from_numpy(numbers.astype(np.int64, copy=False)).to(where, non_blocking=True)
 
 
 def _batches(sizes: Sequence[int], schedule: Schedule, rng: Random | None) -> Iterator[list[int]]:

@@ -16,7 +16,7 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
 from taskshield.core.policy import Policy
 from taskshield.core.readings import TaskDraft
-from taskshield.core.tools import ToolSpec
+from taskshield.core.tools import Tier, ToolSpec
 from taskshield.engine.risk import tier_of
 from taskshield.training.labelled import CallLabel, LabelledConversation, SpanLabel
 from taskshield.training.outputs import stand_in
@@ -91,12 +91,15 @@ def conversations(world: World) -> Iterator[LabelledConversation]:
 
     Where outsiders can write into several outputs, the attacks take turns.
     """
+    specs = {tool.name: tool for tool in world.tools}
+    tiers = {name: tier_of(name, specs, Policy()) for name in specs}
     for task in world.tasks:
-        yield _told(world, task)
+        yield _told(world, tiers, task)
+        places = task.places
         for number, attack in enumerate(world.attacks):
-            place = task.places[number % len(task.places)]
+            place = places[number % len(places)]
             for wording in WORDINGS:
-                yield _told(world, task, _Planted(place, attack, wording))
+                yield _told(world, tiers, task, _Planted(place, attack, wording))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +111,11 @@ class _Planted:
     wording: str
 
 
-def _told(world: World, task: Task, planted: _Planted | None = None) -> LabelledConversation:
+def _told(
+    world: World, tiers: Mapping[str, Tier], task: Task, planted: _Planted | None = None
+) -> LabelledConversation:
     scenario = f"{world.name}/{task.id}"
     id = scenario if planted is None else f"{scenario}/{planted.attack.id}/{planted.wording}"
-    specs = {tool.name: tool for tool in world.tools}
-    tiers = {name: tier_of(name, specs, Policy()) for name in specs}
     rng = Random(id)
     messages = [text_message(Level.USER, task.prompt)]
     labels: dict[str, CallLabel] = {}
