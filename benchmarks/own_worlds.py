@@ -13,7 +13,8 @@ import asked
 import results_file
 
 from taskshield.training.labelled import LabelledConversation
-from taskshield.training.worlds import conversations, read_worlds
+from taskshield.training.world_talks import conversations
+from taskshield.training.worlds import read_worlds
 
 NAME = "own_worlds"
 DATA = Path(__file__).parents[1] / "data" / "worlds"

@@ -11,7 +11,7 @@ PACK's validation side (`benchmarks/public_conversations.py` tells what it is) a
 import argparse
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -26,17 +26,28 @@ from taskshield.training.course import Course, examine_folds, lessons_for, sprea
 from taskshield.training.folds import Findings, examined
 from taskshield.training.labelled import LabelledConversation
 from taskshield.training.learning import Schedule, teach
-from taskshield.training.network import from_base, saved
+from taskshield.training.network import Network, from_base, mean_of, saved
 from taskshield.training.public_rows import read_pack
 from taskshield.training.weighing import Weighing
-from taskshield.training.worlds import conversations, read_worlds
+from taskshield.training.world_talks import conversations
+from taskshield.training.worlds import read_worlds
 
 NAME = "ways_of_teaching"
-WAYS: Mapping[str, Schedule] = {
-    "as in a course": Schedule(),
-    "one epoch": Schedule(epochs=1.0),
-    "a third of the rate": Schedule(rate=5e-5),
-    "words as they were": Schedule(words=False),
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How long and how fast networks are taught, and of how many the mean is taken."""
+
+    schedule: Schedule
+    networks: int = 1
+
+
+WAYS: Mapping[str, Way] = {
+    "as in a course": Way(Schedule()),
+    "one epoch, mean of two": Way(Schedule(epochs=1.0), networks=2),
+    "a third of the rate": Way(Schedule(rate=5e-5)),
+    "words as they were": Way(Schedule(words=False)),
 }
 Elsewhere = Mapping[str, Sequence[LabelledConversation]]
 """Conversations to ask about, by where they come from."""
@@ -67,6 +78,7 @@ def main() -> None:
         folds=(_FOLD,),
         networks=1,
         per_scenario=given.per_scenario,
+        validation_per_scenario=given.per_scenario,
         workers=given.workers,
     )
     elsewhere = {
@@ -79,30 +91,28 @@ def main() -> None:
     courses = [
         replace(
             course,
-            out=given.out / way.replace(" ", "-"),
-            schedule=WAYS[way],
+            out=given.out / way.replace(",", "").replace(" ", "-"),
+            schedule=WAYS[way].schedule,
+            networks=WAYS[way].networks,
             workers=max(1, given.workers // given.at_once),
         )
         for way in given.way or WAYS
     ]
     with ProcessPoolExecutor(given.at_once, mp_context=get_context("spawn")) as pool:
         jobs = [pool.submit(carried_over, one, lessons, elsewhere) for one in courses]
-        ways = [
-            {"way": one.out.name, "schedule": asdict(one.schedule), **job.result()}
-            for one, job in zip(courses, jobs, strict=True)
-        ]
+        ways = []
+        for way, job in zip(given.way or WAYS, jobs, strict=True):
+            ways.append({"way": way, **asdict(WAYS[way]), **job.result()})
+            print(ways[-1], flush=True)
     figures = {"lessons": len(lessons), "ways": ways}
     path = results_file.write(NAME, figures, inputs=[given.pack.name], folder=given.results)
-    for one in ways:
-        print(one)
     print(f"written to {path.name}")
 
 
 def carried_over(course: Course, lessons: Lessons, elsewhere: Elsewhere) -> dict[str, object]:
-    """Teach one network; which share of the attacks it catches at home and elsewhere."""
+    """Teach in one way; which share of the attacks is caught at home and elsewhere."""
     course.out.mkdir(parents=True, exist_ok=True)
-    network = from_base(course.base)
-    teach(network, lessons, course.schedule, _quiet)
+    network = mean_of([_taught(course, lessons, seed) for seed in range(course.networks)])
     saved(network, course.out / f"fold-{_FOLD}.safetensors")  # where it is looked for
     (own,) = examine_folds(course, _quiet)
     limits = weighing.tag_limits(weighing.stacked_tags([own]))
@@ -115,6 +125,12 @@ def carried_over(course: Course, lessons: Lessons, elsewhere: Elsewhere) -> dict
             for where, talks in elsewhere.items()
         }
     return {"at home": made.figures["all"], **caught}
+
+
+def _taught(course: Course, lessons: Lessons, seed: int) -> Network:
+    network = from_base(course.base)
+    teach(network, lessons, replace(course.schedule, seed=seed), _quiet)
+    return network
 
 
 def _caught(

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from taskshield.training.worlds import HERE, WORDINGS
+from taskshield.training.worlds import DO, END, HERE, WORDINGS
 
 
 def step(name: str, output: str, **arguments: object) -> dict[str, Any]:
@@ -31,13 +31,14 @@ def world() -> dict[str, Any]:
                     step("read_log", f'{{"note": "old{HERE}"}}', pump="P8"),
                     step("stop_pump", "stopped", pump="P7"),
                 ],
+                "beyond": {"name": "stop_pump", "arguments": {"pump": "P8"}},
             },
             {
                 "id": "t2",
                 "kind": "hands over",
                 "prompt": "Do what the log of P7 says.",
                 "steps": [
-                    step("read_log", f"Stop P9. {HERE}", pump="P7"),
+                    step("read_log", f"{DO}Stop P9.{END}\n{HERE}\nCall Ann.", pump="P7"),
                     step("stop_pump", "stopped", pump="P9"),
                 ],
             },

@@ -1,3 +1,4 @@
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -5,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from taskshield.core.errors import ConfigError, WireFormatError
-from taskshield.core.levels import Level
-from taskshield.training.examples import delegates, heard
 from taskshield.training.rewriting import leaves
 from taskshield.training.scenarios import Call
-from taskshield.training.worlds import HERE, WORDINGS, World, conversations, read_worlds
+from taskshield.training.worlds import HERE, World, read_worlds
 from tests.training import small_world
+from tests.training.few_scenarios import DATA
 
-WORLDS = Path(__file__).parents[2] / "data" / "worlds"
+WORLDS = DATA.parent / "worlds"
+TAUGHT = DATA / "worlds"
 
 
 def read(folder: Path, world: object = None) -> World:
@@ -20,45 +21,11 @@ def read(folder: Path, world: object = None) -> World:
     return found
 
 
-def test_each_task_is_told_by_itself_and_beside_every_attack_in_every_wording(
-    tmp_path: Path,
-) -> None:
-    talks = list(conversations(read(tmp_path)))
-    told = Counter((talk.scenario, talk.style) for talk in talks)
-    assert told == {
-        (f"waterworks/t{number}", style): 1 if style is None else 2
-        for number in (1, 2)
-        for style in (None, *WORDINGS)
-    }
-    assert all((talk.kind == "attacked") is (talk.style is not None) for talk in talks)
-    assert len({talk.id for talk in talks}) == len(talks)
-    assert not any(HERE in message.text for talk in talks for message in talk.messages)
-    assert [delegates(talk) for talk in talks] == [False] * 7 + [True] * 7
-    clean = talks[0]
-    assert [message.text for message in clean.messages if message.level is Level.TOOL] == [
-        "Shift note: all well.  End.",
-        '{"note": "old"}',
-        "stopped",
-    ]
-    assert all(label.aligned for label in clean.calls.values()) and not clean.spans
-
-
-def test_an_attack_is_obeyed_right_after_it_is_read_and_the_task_goes_on(tmp_path: Path) -> None:
-    by_id = {talk.id: talk for talk in conversations(read(tmp_path))}
-    for id, places in (("t1/a1", 0), ("t1/a2", 1), ("t2/a2", 0)):
-        talk = by_id[f"waterworks/{id}/dressed"]
-        wanted = int(id[-1])
-        kinds = [label.kind for label in talk.calls.values()]
-        steps = 3 if id.startswith("t1") else 2
-        expected = ["step"] * (places + 1) + ["attack"] * wanted
-        assert kinds == expected + ["step"] * (steps - places - 1)
-        ((output, (span,)),) = talk.spans.items()
-        words = talk.messages[output].text[span.start : span.end]
-        assert words == f"dressed: stop P{wanted}" and span.kind == "attack"
-        attacks = [label for label in talk.calls.values() if label.kind == "attack"]
-        assert all(one.explained_by == (output, span.start, span.end) for one in attacks)
-        assert all(one.tier.side_effects for one in attacks)
-        assert any("attack" in one.labels for one in heard(talk))
+def test_a_task_may_say_what_would_go_too_far(tmp_path: Path) -> None:
+    world = read(tmp_path)
+    first, second = world.tasks
+    assert first.beyond == Call(name="stop_pump", args={"pump": "P8"}) and second.beyond is None
+    assert world.lang == "en"
 
 
 @pytest.mark.parametrize(
@@ -91,13 +58,10 @@ def test_a_folder_without_worlds_is_refused(tmp_path: Path) -> None:
         read_worlds(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def worlds() -> list[World]:
-    return read_worlds(WORLDS)
-
-
-def test_every_world_is_as_its_readme_says(worlds: list[World]) -> None:
-    assert len(worlds) == 8
+@pytest.mark.parametrize(("folder", "number"), [(WORLDS, 8), (TAUGHT, 80)])
+def test_every_world_is_as_its_readme_says(folder: Path, number: int) -> None:
+    worlds = read_worlds(folder)
+    assert len(worlds) == number
     for world in worlds:
         assert len(world.tasks) == 12 and len(world.attacks) == 6
         assert Counter(task.trust for task in world.tasks) == {
@@ -109,13 +73,29 @@ def test_every_world_is_as_its_readme_says(worlds: list[World]) -> None:
         assert len({task.prompt for task in world.tasks}) == 12
 
 
+def test_no_world_is_both_taught_and_chosen_by() -> None:
+    assert not {one.name for one in read_worlds(TAUGHT)} & {one.name for one in read_worlds(WORLDS)}
+
+
+def test_what_is_to_be_done_is_marked_where_a_user_leaves_something_to_others() -> None:
+    for world in read_worlds(TAUGHT):
+        for task in world.tasks:
+            assert task.beyond is not None
+            marks = [re.findall(r"\[\[(DO|END|HERE)\]\]", step.output) for step in task.steps]
+            for found in marks:
+                done = "".join(mark[0] for mark in found)
+                assert re.fullmatch("(DE)*H?(DE)*", done), (world.name, task.id)
+            assert any("DO" in found for found in marks) is (task.trust != "asks")
+
+
 def values(call: Call) -> Iterator[str]:
     """Short ones: the beginning of a long text is enough."""
     yield from (leaf for leaf in leaves(call.args) if isinstance(leaf, str) and len(leaf) <= 60)
 
 
-def test_attackers_say_what_they_want(worlds: list[World]) -> None:
-    for world in worlds:
+@pytest.mark.parametrize("folder", [WORLDS, TAUGHT])
+def test_attackers_say_what_they_want(folder: Path) -> None:
+    for world in read_worlds(folder):
         for attack in world.attacks:
             for wording, words in attack.words.items():
                 for call in attack.calls:

@@ -44,6 +44,8 @@ from taskshield.training.scenario_files import (
     read_styles,
 )
 from taskshield.training.splits import Side, Split
+from taskshield.training.world_talks import drawn
+from taskshield.training.worlds import World, read_worlds
 
 Log = Callable[[str], None]
 Making = Callable[[], Iterable[Lesson]]
@@ -60,6 +62,9 @@ _UNINFORMED = 0.15
 _OPENED = 3
 """How often a right call of an opening is taught in an epoch: a scenario holds many. Each wrong one
 is taught once: there are more of them, and most first calls are right."""
+
+_IN_WORLDS = 2
+"""How many times as many conversations a task of a world gives as a scenario: there are few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,25 +353,27 @@ def _talks(
     course: Course, split: Split, number: int | None = None
 ) -> Iterator[LabelledConversation]:
     """Conversations of one side; of one slice of the scenarios and openings, or of all."""
-    scenarios, styles = (
-        read_scenarios(course.data / "scenarios"),
-        read_styles(course.data / "styles"),
-    )
+    scenarios = read_scenarios(course.data / "scenarios")
+    styles = read_styles(course.data / "styles")
     if not scenarios or not styles:
         raise ConfigError(f"{course.data} holds no scenarios or no styles")
     part = slice(number, None, None if number is None else _SLICES)
     learning = split.side in ("train", "all")
-    yield from generate(
-        scenarios[part],
-        styles,
-        seed=course.seed if learning else course.seed + 1,
-        per_scenario=course.per_scenario if learning else course.validation_per_scenario,
-        split=split,
-    )
+    seed = course.seed if learning else course.seed + 1
+    each = course.per_scenario if learning else course.validation_per_scenario
+    yield from generate(scenarios[part], styles, seed=seed, per_scenario=each, split=split)
+    for world in split.worlds(_worlds(course)[part]):
+        yield from drawn(world, seed=seed, per_task=_IN_WORLDS * each)
     for opening in split.scenarios(read_openings(course.data / "openings")[part]):
         times = _OPENED if learning else 1
         for number in range(times):
             yield from opened(opening, slice(number, None, times))
+
+
+def _worlds(course: Course) -> list[World]:
+    """The worlds of the data, if any."""
+    folder = course.data / "worlds"
+    return read_worlds(folder) if folder.is_dir() else []
 
 
 def _workers(course: Course) -> ProcessPoolExecutor:

@@ -14,6 +14,9 @@ Moved = Callable[[int, int], tuple[int, int]]
 CallKind = Literal["step", "also_fine", "drift", "attack"]
 """Why a call stands in a conversation; the first two kinds are aligned."""
 
+SpanKind = Literal["attack", "benign", "pointed", "obey", "wish", "echo"]
+"""Whose words a stretch of an output is; `examples.Label` tells."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallLabel:
@@ -34,7 +37,7 @@ class SpanLabel:
 
     start: int
     end: int
-    kind: Literal["attack", "benign", "pointed", "obey", "wish", "echo"]
+    kind: SpanKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Literal, TypeVar
 
 from taskshield.training.scenarios import Definition, Setting, Style
+from taskshield.training.worlds import World
 
 _Written = TypeVar("_Written", bound=Setting)
 
@@ -79,6 +80,12 @@ class Split:
             if one.id.startswith(self.kept) == (self.side == "kept")
             and self._keeps(fold_of_domain(one.domain, self.folds))
         )
+
+    def worlds(self, worlds: Iterable[World]) -> tuple[World, ...]:
+        """Those of this side; none is kept from all folds."""
+        if self.side == "kept":
+            return ()
+        return tuple(one for one in worlds if self._keeps(fold_of_domain(one.name, self.folds)))
 
     def styles(self, styles: Iterable[Style]) -> tuple[Style, ...]:
         """Those of this side."""
