@@ -58,7 +58,7 @@ def test_a_folder_without_worlds_is_refused(tmp_path: Path) -> None:
         read_worlds(tmp_path)
 
 
-@pytest.mark.parametrize(("folder", "number"), [(WORLDS, 8), (TAUGHT, 80)])
+@pytest.mark.parametrize(("folder", "number"), [(WORLDS, 8), (TAUGHT, 120)])
 def test_every_world_is_as_its_readme_says(folder: Path, number: int) -> None:
     worlds = read_worlds(folder)
     assert len(worlds) == number
