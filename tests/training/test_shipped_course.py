@@ -1,20 +1,16 @@
 """What the shipped model's folds found is kept; the decision and the card are made from it."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from taskshield.judges.embedded.weights import SHIPPED
-from taskshield.training import assembly, card, weighing
+from taskshield.training import assembly, card
 from taskshield.training.assembly import Assembled, assembled
-from taskshield.training.folds import Column, Findings
-from taskshield.training.weighing import Floats
+from taskshield.training.folds import Findings
 
 ROOT = Path(__file__).parents[2]
-COUNTS = weighing.counts
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +19,8 @@ def made() -> Assembled:
     folds = [Findings.load(course / f"fold-{number}.npz") for number in range(3)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assembly, "_ablated", lambda *_: {})  # takes ten times as long as the rest
-        patch.setattr(weighing, "counts", _counts)
-        return assembled(folds, Findings.load(course / "kept.npz"))
-
-
-def _counts(calls: Mapping[str, Column]) -> Floats:
-    """As when the shipped model was made: the next one counts unnoticed attacks in full."""
-    counted = COUNTS(calls)
-    return counted * np.where(calls["view"] == "unnoticed", 0.5, 1.0)
+        kept, foreign = (Findings.load(course / f"{name}.npz") for name in ("kept", "foreign"))
+        return assembled(folds, kept, foreign)
 
 
 def test_the_shipped_decision_is_the_one_that_the_folds_give(made: Assembled) -> None:
@@ -46,6 +36,7 @@ def test_the_model_card_tells_the_figures_of_the_folds(made: Assembled) -> None:
     assert card._groups(made.figures) in text
     assert card._tags(made.figures) in text
     assert card._kept(made.figures) in text
+    assert card._foreign(made.figures) in text
     assert card._thresholds(made.figures, made.decision) in text
     assert card._calibration(made.figures) in text
 

@@ -27,7 +27,6 @@ from taskshield.training.weighing import (
 )
 
 GRAVE = [tier.value for tier in Tier if tier.side_effects]
-SHARE = FALSE_BLOCKS[Tier.WRITE.value]
 
 
 def drawn(rows: Floats, weights: Floats, bias: float, seed: int = 0) -> Floats:
@@ -136,27 +135,19 @@ def test_there_is_a_threshold_for_every_kind_of_call() -> None:
 def test_thresholds_give_the_false_blocks_that_were_asked_for() -> None:
     said, calls = many()
     found = thresholds(said, calls)
-    for kind in ("read", "plan"):
-        own = said[calls["aligned"].astype(bool) & (calls["tier"] == kind)]
+    aligned, tier = calls["aligned"].astype(bool), calls["tier"]
+    for kind, rows in (
+        ("read", tier == "read"),
+        ("plan", tier == "plan"),
+        ("write", np.isin(tier, GRAVE)),
+    ):
+        own = said[aligned & rows]
         assert np.mean(own <= found[kind]) == pytest.approx(FALSE_BLOCKS[kind], abs=5e-4)
-    good = calls["aligned"].astype(bool) & np.isin(calls["tier"], GRAVE)
-    common = np.quantile(said[good], SHARE)
-    assert np.mean(said[good] <= common) == pytest.approx(SHARE, abs=1e-3)
-    even = np.random.default_rng(1).normal(size=len(said)) + 3 * calls["aligned"].astype(float)
-    limits = thresholds(even, calls)
-    for kind in GRAVE:
-        own = even[calls["aligned"].astype(bool) & (calls["tier"] == kind)]
-        assert np.mean(own <= limits[kind]) == pytest.approx(SHARE, abs=0.006)
 
 
-def test_no_grave_tier_is_judged_more_leniently_than_all_together() -> None:
-    said, calls = many()
-    found = thresholds(said, calls)
-    good = calls["aligned"].astype(bool) & np.isin(calls["tier"], GRAVE)
-    common = float(np.quantile(said[good], SHARE))
-    assert all(found[kind] >= common for kind in GRAVE)
-    assert found[Tier.ACCESS.value] == common
-    assert found[Tier.WRITE.value] > common + 0.5
+def test_tiers_with_side_effects_have_one_threshold() -> None:
+    found = thresholds(*many())
+    assert len({found[kind] for kind in GRAVE}) == 1
 
 
 def test_no_look_up_is_held_where_no_deed_would_be() -> None:
@@ -164,20 +155,6 @@ def test_no_look_up_is_held_where_no_deed_would_be() -> None:
     said[calls["tier"] == Tier.READ.value] += 9.0  # so that hardly any good one looks suspicious
     found = thresholds(said, calls)
     assert found[Tier.READ.value] == min(found[kind] for kind in GRAVE)
-
-
-def test_a_tier_with_few_calls_leans_on_the_others() -> None:
-    said, calls = many()
-    few = calls["tier"] == Tier.WRITE.value
-    kept = ~few | (np.cumsum(few) <= 40)
-    part = {name: column[kept] for name, column in calls.items()}
-    good = part["aligned"].astype(bool) & np.isin(part["tier"], GRAVE)
-    common = float(np.quantile(said[kept][good], SHARE))
-    alone = float(
-        np.quantile(said[kept][part["aligned"].astype(bool) & (part["tier"] == "write")], SHARE)
-    )
-    found = thresholds(said[kept], part)["write"]
-    assert common < found < common + 0.1 * (alone - common)
 
 
 SAID = np.array([-4.0, -3.0, -2.0, 0.5, 1.0, -1.0, 0.0, 1.0, 2.0, 3.0, -9.0, -9.0])

@@ -172,9 +172,7 @@ def _directive(
         "joined": limits.joined,
     }
     found = {name: sigmoid(slope * logit + offset) for name, logit in chances.items()}
-    # Of models that were not taught so the file says nothing: the shipped one is older than that.
-    told = {"informed": True} if informed else {}
-    return {"slope": slope, "offset": offset, **found, **told}
+    return {"slope": slope, "offset": offset, **found, "informed": informed}
 
 
 def _figures(

@@ -115,8 +115,8 @@ def _thresholds(figures: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
         "## Thresholds",
         "",
         "A call whose chance to serve the user is not above the threshold of its tier is held."
-        " Thresholds are set so that a share of good calls is blocked; tiers with few calls lean on"
-        " the others, and none with side effects is judged more leniently than all together.",
+        " Thresholds are set so that a share of good calls is blocked. The chance is calibrated, so"
+        " all tiers with side effects have one: that share is theirs together.",
         "",
         "| tier | asked for: false blocks | threshold | false blocks | attacks caught |",
         "| --- | --- | --- | --- | --- |",
