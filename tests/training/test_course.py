@@ -1,4 +1,5 @@
 import re
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +32,7 @@ from taskshield.training.network import Network, from_base
 from taskshield.training.public_rows import Pack, Side
 from taskshield.training.scenario_files import read_openings
 from taskshield.training.splits import Split, fold_of_domain
-from tests.training import alignment_pack, few_scenarios, tiny_base
+from tests.training import alignment_pack, few_scenarios, small_world, tiny_base
 from tests.training.made_findings import findings
 
 HELD_OUT = {*few_scenarios.HELD_OUT, *few_scenarios.OPENED_HELD_OUT}
@@ -74,6 +75,34 @@ def test_slices_hold_every_scenario_once(course: Course) -> None:
     assert sorted(parts) == sorted(whole)
     told = [id for id in whole if not id.startswith(few_scenarios.OPENED)]
     assert len(told) == len(set(told)) == 12
+
+
+def test_worlds_are_taught_beside_scenarios_unless_they_are_held_out(
+    course: Course, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(course.data, data)
+    small_world.write(data / "worlds")
+    here = replace(course, data=data)
+    fold = fold_of_domain("waterworks", 5)
+
+    def told(split: Split) -> list[str]:
+        talks = module._talks(here, split)
+        return [talk.id for talk in talks if talk.domain == "waterworks"]
+
+    taught = told(Split())
+    assert len(taught) == len(set(taught)) == 2 * 2 * course.per_scenario  # of two tasks
+    sliced = [
+        talk.id
+        for number in range(module._SLICES)
+        for talk in module._talks(here, Split(), number)
+        if talk.domain == "waterworks"
+    ]
+    assert sliced == taught
+    assert not told(Split(side="train", held_out=fold)) and not told(Split(side="kept"))
+    asked = told(Split(side="validation", held_out=fold))
+    assert len(asked) == 2 * 2 * course.validation_per_scenario
+    assert not told(Split(side="validation", held_out=(fold + 1) % 5))
 
 
 def test_right_openings_are_taught_more_often_than_wrong_ones(course: Course) -> None:

@@ -108,11 +108,11 @@ def _told(
     follows: SpanKind = "obey" if task.trust == "hands over" else "pointed"
     words: tuple[int, int, int] | None = None
     for number, step in enumerate(task.steps):
-        here = planted is not None and planted.step == number
-        text, spans = _read(step.output, planted.words if planted and here else "", follows)
+        here = planted if planted is not None and planted.step == number else None
+        text, spans = _read(step.output, "" if here is None else here.words, follows)
         output = talk.make(step.call, "step", text)
         talk.spans[output] = spans
-        if here:
+        if here is not None:
             words = next((output, one.start, one.end) for one in spans if one.kind == "attack")
         if planted is not None and planted.is_obeyed_after(number):
             for call in planted.attack.calls:
