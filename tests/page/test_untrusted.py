@@ -36,7 +36,7 @@ def session(client: httpx.Client) -> str:
     demo.say(client, id, demo.agent(PAYLOAD, x={"tool": f"tool {PAYLOAD}", PAYLOAD: PAYLOAD}))
     demo.say(client, id, demo.output("x", PAYLOAD))
     demo.say(client, id, *said[:2], demo.output("c1", f"{said[2]['text']} {PAYLOAD}"))
-    call = {**said[3]["tool_calls"][0]["arguments"], "reference": PAYLOAD}
+    call = said[3]["tool_calls"][0]["arguments"]
     decision = demo.say(client, id, demo.agent(PAYLOAD, c2={"tool": "send_money", **call}))[-1]
     answer = client.post(f"/api/approvals/{decision['approval']}/deny", json={"note": PAYLOAD})
     answer.raise_for_status()

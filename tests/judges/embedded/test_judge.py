@@ -215,8 +215,8 @@ def test_where_somebody_is_to_be_obeyed_more_is_let_pass(chance: float, misalign
     assert (covers in found.scores[0].reason) is misaligned
 
 
-def test_an_output_of_nobody_knows_what() -> None:
-    model = ScriptedModel(planted=lambda piece: 9.0)
+def test_an_output_of_nobody_knows_what_is_read_by_itself() -> None:
+    model = ScriptedModel(planted=lambda piece: 9.0, weighs=decision(informed=True))
     view = replace(a_view(), answered=None)
     (found,) = assessed(model, text_message(Level.TOOL, "Pay now."), view)
     assert model.heads == [""]

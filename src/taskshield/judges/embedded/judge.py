@@ -92,7 +92,8 @@ class EmbeddedJudge:
     def _output(self, message: Message, view: SessionView, stop: Event) -> list[Assessed]:
         tool = "" if view.answered is None else view.answered.name
         found = segments(message.text)
-        head = self._heading(spoken(tool) if tool else "", _request(view))
+        # What answers no call is read by itself: definitions of tools are, and are taught so.
+        head = self._heading(spoken(tool), _request(view)) if tool else ""
         chances = self._chances(head, found, stop)
         delegated = _delegated(view)
         limit = self._decision.planted_delegated if delegated else self._decision.planted
