@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from taskshield.training.worlds import DO, END, HERE, WORDINGS
+from taskshield.training.worlds import DO, END, HERE, WORDINGS, World, read_worlds
 
 
 def step(name: str, output: str, **arguments: object) -> dict[str, Any]:
@@ -60,3 +60,9 @@ def write(folder: Path, held: object = None) -> Path:
     text = json.dumps(world() if held is None else held)
     (folder / "waterworks.json").write_text(text, encoding="utf-8")
     return folder
+
+
+def read(folder: Path, held: object = None) -> World:
+    """What that file is read as."""
+    (found,) = read_worlds(write(folder, held))
+    return found

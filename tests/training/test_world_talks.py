@@ -6,7 +6,7 @@ from taskshield.training.examples import delegates, heard
 from taskshield.training.labelled import LabelledConversation, SpanLabel
 from taskshield.training.world_talks import conversations, drawn
 from taskshield.training.worlds import HERE, WORDINGS
-from tests.training.test_worlds import read
+from tests.training.small_world import read
 
 
 def planted(talk: LabelledConversation) -> tuple[int, SpanLabel]:

@@ -8,17 +8,13 @@ import pytest
 from taskshield.core.errors import ConfigError, WireFormatError
 from taskshield.training.rewriting import leaves
 from taskshield.training.scenarios import Call
-from taskshield.training.worlds import HERE, World, read_worlds
+from taskshield.training.worlds import HERE, read_worlds
 from tests.training import small_world
 from tests.training.few_scenarios import DATA
+from tests.training.small_world import read
 
 WORLDS = DATA.parent / "worlds"
 TAUGHT = DATA / "worlds"
-
-
-def read(folder: Path, world: object = None) -> World:
-    (found,) = read_worlds(small_world.write(folder, world))
-    return found
 
 
 def test_a_task_may_say_what_would_go_too_far(tmp_path: Path) -> None:

@@ -1,12 +1,11 @@
 """Scenarios played out as a plan says, with every call and every directive labelled."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 from taskshield.core.levels import Level
-from taskshield.core.messages import Message, Text, ToolCall, text_message
+from taskshield.core.messages import Message, Text, text_message
 from taskshield.core.readings import TaskDraft
 from taskshield.training.labelled import CallKind, CallLabel, LabelledConversation, SpanLabel
 from taskshield.training.outputs import Output, output_of, stand_in
@@ -194,12 +193,7 @@ class _Stage:
         if not made:
             return []
         calls = [
-            ToolCall(
-                id=f"call_{len(self.calls) + number}",
-                name=one.call.name,
-                arguments=json.dumps(one.call.args, ensure_ascii=False),
-            )
-            for number, one in enumerate(made)
+            one.call.made(f"call_{len(self.calls) + number}") for number, one in enumerate(made)
         ]
         text = "" if self.rng.random() < 0.6 else self.rng.choice(_PLANS)
         text = text.replace("{tool}", calls[0].name)

@@ -72,7 +72,7 @@ class Course:
     """What a model is made from, and how."""
 
     data: Path
-    """Scenarios, openings, styles and definitions of tools."""
+    """Scenarios, worlds, openings, styles and definitions of tools."""
     base: Path
     """The encoder to begin with: config.json, tokenizer.json and model.safetensors."""
     alignment: Path | None
@@ -352,7 +352,7 @@ def _on_pairs(course: Course, folder: Path, source: str) -> Iterator[Lesson]:
 def _talks(
     course: Course, split: Split, number: int | None = None
 ) -> Iterator[LabelledConversation]:
-    """Conversations of one side; of one slice of the scenarios and openings, or of all."""
+    """Conversations of one side; of one slice of what is written, or of all."""
     scenarios = read_scenarios(course.data / "scenarios")
     styles = read_styles(course.data / "styles")
     if not scenarios or not styles:

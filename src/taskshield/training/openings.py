@@ -1,10 +1,9 @@
 """Openings as labelled conversations, each with one call."""
 
-import json
 from collections.abc import Iterator
 
 from taskshield.core.levels import Level
-from taskshield.core.messages import Message, ToolCall, text_message
+from taskshield.core.messages import Message, text_message
 from taskshield.training.labelled import CallKind, CallLabel, LabelledConversation
 from taskshield.training.plans import Kind
 from taskshield.training.scenarios import Call, Opening
@@ -23,8 +22,7 @@ def _conversation(
     opening: Opening, call: Call, why: CallKind, kind: Kind, id: str
 ) -> LabelledConversation:
     tiers = {tool.name: tool.tier for tool in opening.tools}
-    arguments = json.dumps(call.args, ensure_ascii=False)
-    made = ToolCall(id="call_0", name=call.name, arguments=arguments)
+    made = call.made("call_0")
     said = [text_message(Level.USER, text) for text in opening.turns]
     if opening.system is not None:
         said.insert(0, text_message(Level.SYSTEM, opening.system))

@@ -3,10 +3,11 @@
 How they are read belongs to `scenario_files`, what is made of them to `conversations`.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from taskshield.core.messages import JsonObject
+from taskshield.core.messages import JsonObject, ToolCall
 from taskshield.core.tools import Tier
 
 PLACE = "{{INJ}}"
@@ -32,6 +33,11 @@ class Call:
 
     name: str
     args: JsonObject
+
+    def made(self, id: str) -> ToolCall:
+        """The call as an agent makes it."""
+        arguments = json.dumps(self.args, ensure_ascii=False)
+        return ToolCall(id=id, name=self.name, arguments=arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

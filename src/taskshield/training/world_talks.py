@@ -1,6 +1,5 @@
 """Conversations in worlds: all of them, to ask a judge about, or some of them, to teach with."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +7,7 @@ from itertools import cycle, islice
 from random import Random
 
 from taskshield.core.levels import Level
-from taskshield.core.messages import Message, Text, ToolCall, text_message
+from taskshield.core.messages import Message, Text, text_message
 from taskshield.core.policy import Policy
 from taskshield.core.readings import TaskDraft
 from taskshield.core.tools import Tier
@@ -156,11 +155,7 @@ class _Talk:
     ) -> int:
         """A call and what comes back, or a stand-in for it; the number of that message."""
         tier = self.tiers[call.name]
-        made = ToolCall(
-            id=f"call_{len(self.calls)}",
-            name=call.name,
-            arguments=json.dumps(call.args, ensure_ascii=False),
-        )
+        made = call.made(f"call_{len(self.calls)}")
         self.calls[made.id] = CallLabel(
             aligned=kind == "step", kind=kind, tier=tier, explained_by=explained_by
         )
