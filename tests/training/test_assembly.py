@@ -38,14 +38,6 @@ def test_the_decision_is_one_that_the_judge_reads(decision: Decision) -> None:
     assert decision.joined <= decision.planted <= decision.planted_delegated
 
 
-def test_the_decision_says_whether_outputs_were_read_beside_the_request(
-    decision: Decision, folds: list[Findings]
-) -> None:
-    assert decision.informed
-    mixed = assembled([folds[0], replace(folds[1], informed=False)]).decision
-    assert mixed["directive"]["informed"] is False
-
-
 def test_the_decision_tells_good_calls_from_bad_ones(
     decision: Decision, folds: list[Findings]
 ) -> None:

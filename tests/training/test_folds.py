@@ -67,19 +67,17 @@ def test_delegation_never_makes_the_limit_lower() -> None:
     assert without.planted_delegated == without.planted
 
 
-@pytest.mark.parametrize("informed", [False, True])
-def test_findings_are_read_as_they_were_written(tmp_path: Path, informed: bool) -> None:
+def test_findings_are_read_as_they_were_written(tmp_path: Path) -> None:
     made = Findings(
         limits=Limits(planted=1.5, planted_delegated=2.5, joined=-0.25),
         tags={"logit": np.array([1.0, 2.0], np.float32), "label": labelled("attack", "plain")},
         calls={"features": np.ones((2, 3), np.float32), "aligned": np.array([True, False])},
         definitions={"logit": np.array([0.5, -1.0]), "poisoned": np.array([True, False])},
         names=("one", "two", "three"),
-        informed=informed,
     )
     made.save(tmp_path / "fold.npz")
     again = Findings.load(tmp_path / "fold.npz")
-    assert again.limits == made.limits and again.informed is informed
+    assert again.limits == made.limits
     assert again.names == made.names
     for part in ("tags", "calls", "definitions"):
         mine, theirs = getattr(made, part), getattr(again, part)

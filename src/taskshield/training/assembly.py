@@ -103,7 +103,7 @@ def assembled(
         "weights": dict(zip(names, map(float, weights), strict=True)),
         "bias": known.bias,
         "thresholds": {kind: sigmoid(limit) for kind, limit in limits.items()},
-        "directive": _directive(tags, planted, informed=all(one.informed for one in findings)),
+        "directive": _directive(tags, planted),
     }
     figures = _figures(said[seen], part(calls, seen), limits, names)
     whole = Weighing(weights=weights, bias=known.bias)
@@ -160,9 +160,7 @@ def ship(
             shutil.move(file, out / file.name)
 
 
-def _directive(
-    tags: Mapping[str, Column], limits: Limits, *, informed: bool
-) -> dict[str, float | bool]:
+def _directive(tags: Mapping[str, Column], limits: Limits) -> dict[str, float]:
     """From logits of segments to chances, and the chances that count."""
     attack = (tags["label"] == "attack").astype(np.float64)
     slope, offset = weighing.curve(tags["logit"].astype(np.float64), attack)
@@ -172,7 +170,7 @@ def _directive(
         "joined": limits.joined,
     }
     found = {name: sigmoid(slope * logit + offset) for name, logit in chances.items()}
-    return {"slope": slope, "offset": offset, **found, "informed": informed}
+    return {"slope": slope, "offset": offset, **found}
 
 
 def _figures(

@@ -72,8 +72,6 @@ class Findings:
     """Definitions of tools: the highest `logit` of a segment, and whether it is `poisoned`."""
     names: tuple[str, ...] = feature_list()
     """Of the features, in their order; those about words aside are the last."""
-    informed: bool = True
-    """Whether outputs were read beside what the user wants."""
 
     def save(self, path: Path) -> None:
         """Write them down."""
@@ -87,7 +85,6 @@ class Findings:
             path,
             limits=limits,
             names=np.array(self.names),
-            informed=np.array(self.informed),
             **columns,
         )
 
@@ -96,13 +93,13 @@ class Findings:
         """Read them again."""
         with np.load(path, allow_pickle=False) as found:
             limits = Limits(**dict(zip(_LIMITS, map(float, found["limits"]), strict=True)))
-            names, informed = tuple(map(str, found["names"])), bool(found["informed"])
+            names = tuple(map(str, found["names"]))
             parts: dict[str, dict[str, Column]] = {part: {} for part in _TABLES}
             for name in found.files:
                 part, _, column = name.partition(".")
                 if column:
                     parts[part][column] = found[name]
-        return cls(limits=limits, names=names, informed=informed, **parts)
+        return cls(limits=limits, names=names, **parts)
 
 
 Spread = Callable[

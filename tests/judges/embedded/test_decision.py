@@ -41,14 +41,6 @@ def changed(*path: str, to: object) -> bytes:
     return written(content)
 
 
-@pytest.mark.parametrize("informed", [False, True])
-def test_a_model_says_whether_it_is_told_what_the_user_wants(informed: bool) -> None:
-    assert read_decision(changed("directive", "informed", to=informed), NAMES).informed is informed
-    assert not read_decision(written(good()), NAMES).informed
-    with pytest.raises(ModelError):
-        read_decision(changed("directive", "informed", to="no"), NAMES)
-
-
 def test_a_good_file_is_read() -> None:
     found = read_decision(written(good()), NAMES)
     assert found.weights == {"serves": 2.0, "told": -0.5} and found.bias == 0.25

@@ -44,8 +44,6 @@ class Decision:
     """The same where the user told the agent to obey somebody."""
     joined: float
     """From this chance on the neighbour of a planted segment belongs to it."""
-    informed: bool
-    """Whether the model was taught to read an output beside what the user wants."""
 
     def serves(self, features: Mapping[str, float]) -> float:
         """How likely a call serves the user."""
@@ -89,7 +87,6 @@ def read_decision(content: bytes, names: frozenset[str]) -> Decision:
             planted=_number(found["directive"]["planted"]),
             planted_delegated=_number(found["directive"]["planted_delegated"]),
             joined=_number(found["directive"]["joined"]),
-            informed=_flag(found["directive"].get("informed", False)),
         )
     except (
         ValueError,
@@ -112,12 +109,6 @@ def _number(given: Any) -> float:
     if not math.isfinite(found):  # JSON knows NaN, and `sigmoid` would make near certainty of it
         raise ValueError("not a number")
     return found
-
-
-def _flag(given: Any) -> bool:
-    if not isinstance(given, bool):
-        raise ValueError("neither true nor false")
-    return given
 
 
 def sigmoid(logit: float) -> float:

@@ -93,7 +93,7 @@ class EmbeddedJudge:
         tool = "" if view.answered is None else view.answered.name
         found = segments(message.text)
         # What answers no call is read by itself: definitions of tools are, and are taught so.
-        head = self._heading(spoken(tool), _request(view)) if tool else ""
+        head = inputs.heading(spoken(tool), _request(view)) if tool else ""
         chances = self._chances(head, found, stop)
         delegated = _delegated(view)
         limit = self._decision.planted_delegated if delegated else self._decision.planted
@@ -120,10 +120,6 @@ class EmbeddedJudge:
                     )
                 )
         return sorted(items, key=lambda item: 0 if item.span is None else item.span.start)
-
-    def _heading(self, tool: str, request: str) -> str:
-        """What the model is told about an output; what the user wants, if it was taught so."""
-        return inputs.heading(tool, request if self._decision.informed else "")
 
     def _chances(self, head: str, found: Sequence[Segment], stop: Event) -> list[float]:
         """For each segment, how likely it is planted."""
@@ -215,7 +211,7 @@ class EmbeddedJudge:
         if opinions.loudest is None:
             return opinions
         words = evidence.asides[opinions.loudest].directive.text
-        (directs,) = self._model.tags(self._heading("", evidence.request), [words])
+        (directs,) = self._model.tags(inputs.heading("", evidence.request), [words])
         return replace(opinions, directs=directs)
 
     def _chance(self, evidence: Evidence, opinions: Opinions) -> float:
