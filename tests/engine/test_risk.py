@@ -59,6 +59,10 @@ def test_the_name_of_a_declared_tool_tells_its_tier(name: str, tier: Tier) -> No
         ("Wipes the disk.", Tier.DESTRUCTIVE),
         ("A thing for the ledger.", Tier.WRITE),
         ("The ledger. Returns nothing.", Tier.WRITE),
+        ("Void a track bulletin by its number.", Tier.WRITE),
+        ("Takes an entry off the list.", Tier.WRITE),
+        ("Let a person view the ledger.", Tier.WRITE),
+        ("An overview that lists entries.", Tier.READ),
         ("", Tier.WRITE),
     ],
 )

@@ -188,7 +188,17 @@ def _opening(description: str) -> list[str]:
 
 def _described(opening: list[str]) -> Tier | None:
     """The tier that a description's opening speaks for ("Returns ...", "This tool sends ...")."""
-    return _of_part([_stem(word) for word in opening[:8]], nouns=False)
+    tier = _of_part([_stem(word) for word in opening[:8]], nouns=False)
+    return None if tier is Tier.READ and _begins_with_another_deed(opening) else tier
+
+
+def _begins_with_another_deed(opening: list[str]) -> bool:
+    """Whether it begins like "Void a track ...": the verb is none we know, and no look-up's."""
+    match opening:
+        case [verb, article, *_] if article in _ARTICLES and verb not in _BEFORE_THINGS:
+            return _stem(verb) not in _VERBS
+        case _:
+            return False
 
 
 def _deed_to_a_thing(opening: list[str]) -> Tier | None:
