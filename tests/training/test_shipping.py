@@ -41,14 +41,15 @@ def test_everything_goes_where_it_is_asked_for(course: Course) -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 2])
-def test_networks_are_taught_ahead_where_several_are_at_once(
+def test_networks_are_taught_and_asked_ahead_where_several_are_at_once(
     course: Course, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ahead: list[int] = []
-    monkeypatch.setattr(answers, "teach_ahead", lambda course, _: ahead.append(course.at_once))
+    ahead: list[str] = []
+    for name in ("teach_ahead", "ask_ahead"):
+        monkeypatch.setattr(answers, name, lambda *_, name=name: ahead.append(name))
     to = Shipment.below(course.out)
     shipping.run(replace(course, at_once=at_once), to, version="3", log=lambda _: None)
-    assert ahead == [2] * (at_once > 1)
+    assert ahead == ([] if at_once == 1 else ["teach_ahead", "ask_ahead"])
 
 
 def test_the_shipped_folder_gives_the_golden_scores(course: Course) -> None:

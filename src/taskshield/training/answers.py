@@ -1,5 +1,9 @@
 """All networks of a course, taught and asked: what a GPU is needed for."""
 
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
 from typing import NamedTuple
 
 from taskshield.training import weighing
@@ -33,6 +37,7 @@ def taught(course: Course, log: Log) -> Answers:
     course.out.mkdir(parents=True, exist_ok=True)
     if course.at_once > 1:
         teach_ahead(course, log)
+        ask_ahead(course, log)
     folds = examine_folds(course, log)
     limits = weighing.tag_limits(weighing.stacked_tags(folds))
     return Answers(
@@ -41,3 +46,24 @@ def taught(course: Course, log: Log) -> Answers:
         examine_foreign(course, limits, log),
         final_network(course, log),
     )
+
+
+def ask_ahead(course: Course, log: Log) -> None:
+    """Ask all networks that need not wait for what others say, each in a process of its own.
+
+    Most of the work is to make conversations and features, and every network shares out its own.
+    """
+    own = replace(course, workers=max(1, course.workers // (len(course.folds) + 1)))
+    asking = [(examine_kept, own), *((examine_folds, replace(own, folds=(n,))) for n in own.folds)]
+    # a fork could not use the GPU
+    with ProcessPoolExecutor(len(asking), mp_context=get_context("spawn")) as pool:
+        for told in pool.map(_asked_apart, *zip(*asking, strict=True)):
+            for line in told:
+                log(line)
+
+
+def _asked_apart(examine: Callable[[Course, Log], object], course: Course) -> list[str]:
+    """Ask some networks of the course in a process of their own; returns what there is to log."""
+    told: list[str] = []
+    examine(course, told.append)
+    return told
