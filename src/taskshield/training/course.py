@@ -90,7 +90,8 @@ class Course:
     workers: int = 1
     """Processes that make conversations and lessons."""
     at_once: int = 1
-    """How many networks are taught at the same time, each in a process of its own."""
+    """How many networks are taught at the same time, each in a process of its own; if several, they
+    are asked side by side as well."""
     kept: tuple[str, ...] = ()
     """How the ids of scenarios and openings begin that no network is taught; the final one is asked
     about them."""
