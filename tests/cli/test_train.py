@@ -107,13 +107,14 @@ def test_a_machine_without_onnx_teaches_and_another_writes_the_model(
     assert (tmp_path / "model-card.md").is_file()
 
 
-def test_how_many_work_at_once_is_passed_on(
+def test_how_much_is_made_and_by_how_many_is_passed_on(
     given: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Course] = []
     monkeypatch.setattr(shipping, "run", lambda course, *_, **__: seen.append(course))
-    assert main([*given, "--workers", "3", "--at-once", "2"]) == 0
-    assert [(course.workers, course.at_once) for course in seen] == [(3, 2)]
+    assert main([*given, "--workers", "3", "--at-once", "2", "--asked-per-scenario", "7"]) == 0
+    (course,) = seen
+    assert (course.workers, course.at_once, course.validation_per_scenario) == (3, 2, 7)
 
 
 def complaint(capsys: Captured, arguments: list[str]) -> str:

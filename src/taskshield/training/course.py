@@ -82,9 +82,9 @@ class Course:
     networks: int = 3
     """How many are taught, each with other conversations in another order; their mean is used. It
     is about as good as the best of them, and which one that is nobody knows before."""
-    per_scenario: int = 9
+    per_scenario: int = 6
     """Conversations for each of them."""
-    validation_per_scenario: int = 8
+    validation_per_scenario: int = 5
     schedule: Schedule = Schedule()
     seed: int = 1
     workers: int = 1

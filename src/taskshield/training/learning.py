@@ -24,7 +24,7 @@ _SMOOTHING = 0.02
 class Schedule:
     """How long and how fast a network is taught."""
 
-    epochs: float = 2.5
+    epochs: float = 1.25
     rate: float = 1.5e-4
     batch_tokens: int = 49_152
     batch_lessons: int = 384
