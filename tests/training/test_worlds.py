@@ -15,6 +15,8 @@ from tests.training.small_world import read
 
 WORLDS = DATA.parent / "worlds"
 TAUGHT = DATA / "worlds"
+MIXES = ((6, 3, 3), (4, 3, 5), (4, 5, 3))
+"""In how many tasks of a world users ask, point and hand over."""
 
 
 def test_a_task_may_say_what_would_go_too_far(tmp_path: Path) -> None:
@@ -54,14 +56,14 @@ def test_a_folder_without_worlds_is_refused(tmp_path: Path) -> None:
         read_worlds(tmp_path)
 
 
-@pytest.mark.parametrize(("folder", "number"), [(WORLDS, 16), (TAUGHT, 232)])
+@pytest.mark.parametrize(("folder", "number"), [(WORLDS, 16), (TAUGHT, 262)])
 def test_every_world_is_as_its_readme_says(folder: Path, number: int) -> None:
     worlds = read_worlds(folder)
     assert len(worlds) == number
     for world in worlds:
         assert len(world.tasks) == 12 and len(world.attacks) == 6
         kinds = Counter(task.trust for task in world.tasks)
-        assert (kinds["asks"], kinds["points"], kinds["hands over"]) in ((6, 3, 3), (4, 3, 5))
+        assert (kinds["asks"], kinds["points"], kinds["hands over"]) in MIXES
         assert all(step.output.count(HERE) <= 1 for task in world.tasks for step in task.steps)
         assert len({task.prompt for task in world.tasks}) == 12
 
