@@ -1,6 +1,5 @@
 """All networks of a course, taught and asked: what a GPU is needed for."""
 
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -10,6 +9,7 @@ from taskshield.training import weighing
 from taskshield.training.course import (
     Course,
     Log,
+    apart,
     check_kept,
     examine_folds,
     examine_foreign,
@@ -57,13 +57,6 @@ def ask_ahead(course: Course, log: Log) -> None:
     asking = [(examine_kept, own), *((examine_folds, replace(own, folds=(n,))) for n in own.folds)]
     # a fork could not use the GPU
     with ProcessPoolExecutor(len(asking), mp_context=get_context("spawn")) as pool:
-        for told in pool.map(_asked_apart, *zip(*asking, strict=True)):
+        for told in pool.map(apart, *zip(*asking, strict=True)):
             for line in told:
                 log(line)
-
-
-def _asked_apart(examine: Callable[[Course, Log], object], course: Course) -> list[str]:
-    """Ask some networks of the course in a process of their own; returns what there is to log."""
-    told: list[str] = []
-    examine(course, told.append)
-    return told

@@ -203,13 +203,13 @@ def teach_ahead(course: Course, log: Log) -> None:
         initargs=(processes.Lock(),),
         max_tasks_per_child=1,  # and leaves nothing on it
     ) as pool:
-        for told in pool.map(_apart, *zip(*parts, strict=True)):
+        for told in pool.map(apart, *zip(*parts, strict=True)):
             for line in told:
                 log(line)
 
 
-def _lacking(course: Course) -> list[tuple[Course, str, Split, int]]:
-    """The networks of the means that are not there yet.
+def _lacking(course: Course) -> list[tuple[Callable[..., Path], Course, str, Split, int]]:
+    """What makes the networks of the means that are not there yet.
 
     The first of every mean comes before the second of any: where time runs out, a course of fewer
     networks can go on.
@@ -221,7 +221,7 @@ def _lacking(course: Course) -> list[tuple[Course, str, Split, int]]:
     }
     splits["network"] = course.split("all")
     return [
-        (course, name, split, number)
+        (_part, course, name, split, number)
         for number in range(course.networks)
         for name, split in splits.items()
         if not (course.out / f"{name}.safetensors").exists()
@@ -238,10 +238,10 @@ def _take_turns(lock: AbstractContextManager[object]) -> None:
     _turn = lock
 
 
-def _apart(course: Course, name: str, split: Split, number: int) -> list[str]:
-    """Teach one network in a process of its own; returns what there is to log."""
+def apart(work: Callable[..., object], *given: object) -> list[str]:
+    """Work in a process of its own; returns what there is to log."""
     told: list[str] = []
-    _part(course, name, split, number, told.append)
+    work(*given, told.append)
     return told
 
 
