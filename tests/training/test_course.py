@@ -344,7 +344,7 @@ def test_the_first_of_every_mean_is_taught_before_the_second_of_any(
     here = replace(course, out=tmp_path, folds=(0, 1, 2), networks=2)
     (tmp_path / "fold-1.npz").touch()  # it was asked already
     (tmp_path / "fold-2.safetensors").touch()  # it was taught already
-    assert [(name, split, number) for _, name, split, number in module._lacking(here)] == [
+    assert [(name, split, number) for *_, name, split, number in module._lacking(here)] == [
         (name, split, number)
         for number in (0, 1)
         for name, split in (("fold-0", here.split("train", 0)), ("network", here.split("all")))
