@@ -4,14 +4,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from taskshield.training import answers
 from taskshield.training.answers import ask_ahead
 from taskshield.training.course import Course, examine_folds, examine_kept
 from taskshield.training.network import from_base, saved
 from tests.training import few_scenarios, tiny_base
 
 
-def test_what_is_said_hangs_on_nobodys_pace(tmp_path: Path) -> None:
+def test_what_is_said_hangs_on_nobodys_pace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     alone = Course(
         data=few_scenarios.write(tmp_path / "data"),
         base=tiny_base.write(tmp_path / "base"),
@@ -29,6 +33,8 @@ def test_what_is_said_hangs_on_nobodys_pace(tmp_path: Path) -> None:
     told: list[str] = []
     ask_ahead(ahead, told.append)
     assert [line.split(":")[0] for line in told] == ["kept", "fold-0", "fold-1"]
+    monkeypatch.delattr(answers, "ProcessPoolExecutor")
+    ask_ahead(ahead, told.append)  # for nothing no process is begun
     one, other = (
         [*examine_folds(course, told.append), examine_kept(course, told.append)]
         for course in (ahead, alone)

@@ -54,9 +54,15 @@ def ask_ahead(course: Course, log: Log) -> None:
     Most of the work is to make conversations and features, and every network shares out its own.
     """
     own = replace(course, workers=max(1, course.workers // (len(course.folds) + 1)))
-    asking = [(examine_kept, own), *((examine_folds, replace(own, folds=(n,))) for n in own.folds)]
+    asking = {
+        "kept": (examine_kept, own),
+        **{f"fold-{n}": (examine_folds, replace(own, folds=(n,))) for n in own.folds},
+    }
+    lacking = [one for name, one in asking.items() if not (own.out / f"{name}.npz").exists()]
+    if not lacking:
+        return
     # a fork could not use the GPU
-    with ProcessPoolExecutor(len(asking), mp_context=get_context("spawn")) as pool:
-        for told in pool.map(apart, *zip(*asking, strict=True)):
+    with ProcessPoolExecutor(len(lacking), mp_context=get_context("spawn")) as pool:
+        for told in pool.map(apart, *zip(*lacking, strict=True)):
             for line in told:
                 log(line)
