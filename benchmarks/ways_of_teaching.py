@@ -19,13 +19,15 @@ import numpy as np
 import results_file
 
 from taskshield.training import weighing
+from taskshield.training.answers import examine_folds
 from taskshield.training.assembly import assembled, part
 from taskshield.training.columns import Lessons
 from taskshield.training.composed import composed
-from taskshield.training.course import Course, examine_folds, lessons_for, spreading
+from taskshield.training.course import Course
 from taskshield.training.folds import Findings, examined
 from taskshield.training.labelled import LabelledConversation
 from taskshield.training.learning import Schedule, teach
+from taskshield.training.material import lessons_for, spreading
 from taskshield.training.network import Network, from_base, mean_of, saved
 from taskshield.training.public_rows import read_pack
 from taskshield.training.weighing import Weighing

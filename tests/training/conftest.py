@@ -2,10 +2,15 @@ from pathlib import Path
 
 import pytest
 
+from taskshield.training import teaching
 from taskshield.training.corpus import generate
+from taskshield.training.course import Course
 from taskshield.training.labelled import LabelledConversation
+from taskshield.training.network import Network, from_base
 from taskshield.training.scenario_files import read_openings, read_scenarios, read_styles
 from taskshield.training.scenarios import Opening, Scenario, Style
+from taskshield.training.splits import Split
+from tests.training import alignment_pack, few_scenarios, tiny_base
 
 DATA = Path(__file__).parents[2] / "data" / "conversations"
 
@@ -31,3 +36,44 @@ def sample(
 ) -> tuple[LabelledConversation, ...]:
     """Every sixteenth scenario, all kinds of conversations."""
     return tuple(generate(scenarios[::16], styles, seed=7, per_scenario=8))
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    folder = tmp_path_factory.mktemp("course")
+    return Course(
+        data=few_scenarios.write(folder / "data"),
+        base=tiny_base.write(folder / "base"),
+        alignment=None,
+        out=folder,
+        folds=(0,),
+        per_scenario=1,
+        validation_per_scenario=2,
+    )
+
+
+@pytest.fixture
+def taught(monkeypatch: pytest.MonkeyPatch) -> list[Split]:
+    """What networks were taught, each without any lesson."""
+    splits: list[Split] = []
+
+    def plain(course: Course, split: Split, log: object) -> Network:
+        splits.append(split)
+        return from_base(course.base)
+
+    monkeypatch.setattr(teaching, "_taught", plain)
+    return splits
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    """A second source: sixteen public tasks to teach, four to ask about."""
+    rows = [
+        alignment_pack.pair(n, goal=[f"Open valve V-{n}55 to 3{n}.5 percent."], split=side, task=n)
+        for n, side in enumerate(("train",) * 16 + ("valid",) * 4)
+    ]
+    texts = [
+        alignment_pack.text(n, label="benign", split=side)
+        for n, side in enumerate(("train", "valid"))
+    ]
+    return alignment_pack.write(tmp_path / "pack", pairs=rows, texts=texts)

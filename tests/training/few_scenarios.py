@@ -20,6 +20,8 @@ OPENED = ("benches-01", "benches-02", "counters-01", "counters-02")
 """Openings."""
 OPENED_HELD_OUT = ("benches-02", "counters-01")
 """Those of fold 0."""
+ASKED = {*HELD_OUT, *OPENED_HELD_OUT}
+"""What fold 0 is asked about."""
 
 
 def write(folder: Path) -> Path:

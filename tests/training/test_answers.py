@@ -1,16 +1,131 @@
-"""Networks of a course are asked at once, and say what they say one by one."""
+"""What the networks of a course say, asked one by one and at once."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from taskshield.training import answers
-from taskshield.training.answers import ask_ahead
-from taskshield.training.course import Course, examine_folds, examine_kept
-from taskshield.training.network import from_base, saved
-from tests.training import few_scenarios, tiny_base
+from taskshield.training import answers, material, teaching
+from taskshield.training.answers import (
+    ask_ahead,
+    examine_folds,
+    examine_foreign,
+    examine_kept,
+)
+from taskshield.training.columns import Lessons
+from taskshield.training.course import Course
+from taskshield.training.folds import Findings
+from taskshield.training.labelled import LabelledConversation
+from taskshield.training.network import Network, from_base, saved
+from taskshield.training.splits import Split
+from taskshield.training.teaching import final_network
+from tests.training import alignment_pack, few_scenarios, tiny_base
+from tests.training.made_findings import findings
+
+
+def quiet(_: str) -> None:
+    pass
+
+
+def test_a_fold_is_taught_without_what_it_is_asked_about(
+    course: Course, taught: list[Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[set[str]] = []
+
+    def examined(network: Network, talks: Sequence[LabelledConversation], *_: object) -> Findings:
+        asked.append({talk.scenario for talk in talks})
+        return findings(1)
+
+    monkeypatch.setattr(answers, "examined", examined)
+    here = replace(course, out=tmp_path, folds=(0, 4), networks=1)
+    first = examine_folds(here, quiet)
+    assert [(split.side, split.held_out) for split in taught] == [("train", 0), ("train", 4)]
+    assert asked[0] == few_scenarios.ASKED and not asked[0] & asked[1]
+    names = [f"fold-{number}.{kind}" for number in (0, 4) for kind in ("npz", "safetensors")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    again = examine_folds(here, quiet)
+    assert len(taught) == 2
+    for one, other in zip(first, again, strict=True):
+        assert (one.calls["features"] == other.calls["features"]).all()
+
+
+def test_a_broken_examination_is_done_again_with_the_same_network(
+    course: Course, taught: list[Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> Findings:
+        raise KeyboardInterrupt
+
+    here = replace(course, out=tmp_path, networks=1)
+    monkeypatch.setattr(answers, "examined", broken)
+    with pytest.raises(KeyboardInterrupt):
+        examine_folds(here, quiet)
+    monkeypatch.setattr(answers, "examined", lambda *_: findings(1))
+    assert len(examine_folds(here, quiet)) == 1 and len(taught) == 1
+
+
+def test_what_is_kept_is_never_taught_and_asked_of_the_final_network(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = {"com-sub-family", "counters-02"}
+    here = replace(course, out=tmp_path, networks=1, kept=tuple(sorted(kept)))
+    taught: list[int] = []
+    asked: list[tuple[float, set[str], object]] = []
+
+    def teach(network: Network, lessons: Lessons, *_: object) -> None:
+        taught.append(len(lessons))
+        with torch.no_grad():
+            network.tags.bias.fill_(float(len(taught)))
+
+    def examined(
+        network: Network, talks: Sequence[LabelledConversation], definitions: object, *_: object
+    ) -> Findings:
+        asked.append((network.tags.bias.item(), {talk.scenario for talk in talks}, definitions))
+        return findings(len(asked))
+
+    monkeypatch.setattr(teaching, "teach", teach)
+    monkeypatch.setattr(answers, "examined", examined)
+    (fold,), last = examine_folds(here, quiet), examine_kept(here, quiet)
+    assert last is not None and examine_kept(course, quiet) is None
+    assert [(bias, scenarios) for bias, scenarios, _ in asked] == [
+        (1.0, few_scenarios.ASKED - kept),
+        (2.0, kept),
+    ]
+    assert asked[0][2] and not asked[1][2]
+    assert final_network(here, quiet).tags.bias.item() == 2.0
+    everything = {talk.scenario for talk in material.talks(here, here.split("all"))}
+    assert not everything & kept and len(everything) == 12 + 4 - len(kept)
+    for found, seed in ((fold, 1), (last, 2)):
+        assert (found.calls["features"] == findings(seed).calls["features"]).all()
+
+
+def test_foreign_conversations_are_asked_of_the_final_network(
+    course: Course,
+    taught: list[Split],
+    pack: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = replace(course, out=tmp_path, networks=1, alignment=pack)
+    asked: list[tuple[list[LabelledConversation], object]] = []
+    limits = findings(1).limits
+
+    def examined(network: Network, talks: list[LabelledConversation], *more: object) -> Findings:
+        asked.append((talks, more[-1]))
+        return findings(1)
+
+    monkeypatch.setattr(answers, "examined", examined)
+    assert examine_foreign(course, limits, quiet) is None
+    bare = replace(here, alignment=alignment_pack.write(tmp_path / "no valid rows"))
+    assert examine_foreign(bare, limits, quiet) is None
+    for _ in range(2):
+        assert examine_foreign(here, limits, quiet) is not None
+    ((talks, given),) = asked
+    assert given is limits
+    assert {talk.scenario for talk in talks} == {"p16", "p17", "p18", "p19"}
+    assert [split.side for split in taught] == ["all"]
 
 
 def test_what_is_said_hangs_on_nobodys_pace(

@@ -1,24 +1,20 @@
-"""All networks of a course, taught and asked: what a GPU is needed for."""
+"""What the networks of a course say; all of them taught and asked, which needs a GPU."""
 
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from typing import NamedTuple
 
-from taskshield.training import weighing
-from taskshield.training.course import (
-    Course,
-    Log,
-    apart,
-    check_kept,
-    examine_folds,
-    examine_foreign,
-    examine_kept,
-    final_network,
-    teach_ahead,
-)
-from taskshield.training.folds import Findings
+from taskshield.training import material, weighing
+from taskshield.training.composed import composed
+from taskshield.training.course import Course, Log, check_kept, complete
+from taskshield.training.examples import Heard
+from taskshield.training.folds import Findings, Limits, examined
+from taskshield.training.labelled import LabelledConversation
 from taskshield.training.network import Network
+from taskshield.training.public_rows import read_pack
+from taskshield.training.splits import Split
+from taskshield.training.teaching import apart, final_network, network_named, teach_ahead
 
 
 class Answers(NamedTuple):
@@ -66,3 +62,62 @@ def ask_ahead(course: Course, log: Log) -> None:
         for told in pool.map(apart, *zip(*lacking, strict=True)):
             for line in told:
                 log(line)
+
+
+def examine_folds(course: Course, log: Log) -> list[Findings]:
+    """What fold networks say about what they did not see; folds that are done are not repeated."""
+    found = []
+    for number in course.folds:
+        name = f"fold-{number}"
+        if not (course.out / f"{name}.npz").exists():
+            network = network_named(course, name, course.split("train", number), log)
+            _examine(course, network, name, course.split("validation", number), log)
+        found.append(Findings.load(course.out / f"{name}.npz"))
+    return found
+
+
+def examine_kept(course: Course, log: Log) -> Findings | None:
+    """What the final network says about what is kept, where something is; it is not repeated."""
+    if not course.kept:
+        return None
+    if not (course.out / "kept.npz").exists():
+        _examine(course, final_network(course, log), "kept", course.split("kept"), log)
+    return Findings.load(course.out / "kept.npz")
+
+
+def examine_foreign(course: Course, limits: Limits, log: Log) -> Findings | None:
+    """What the final network says about public conversations, if any; it is not repeated.
+
+    Args:
+        course: The course.
+        limits: From which logit on a segment is taken for planted, as the folds found.
+        log: Where to tell.
+    """
+    if course.alignment is None:
+        return None
+    if not (course.out / "foreign.npz").exists():
+        talks = list(composed(read_pack(course.alignment, "valid"), course.seed))
+        if not talks:
+            log("foreign: no rows of the second source are kept for validation")
+            return None
+        _ask(course, final_network(course, log), "foreign", talks, [], log, limits)
+    return Findings.load(course.out / "foreign.npz")
+
+
+def _examine(course: Course, network: Network, name: str, side: Split, log: Log) -> None:
+    talks, definitions = list(material.talks(course, side)), material.definitions(course, side)
+    _ask(course, network, name, talks, definitions, log)
+
+
+def _ask(
+    course: Course,
+    network: Network,
+    name: str,
+    talks: list[LabelledConversation],
+    definitions: list[Heard],
+    log: Log,
+    limits: Limits | None = None,
+) -> None:
+    log(f"{name}: asking about {len(talks)} conversations")
+    with material.spreading(course) as spread, complete(course.out / f"{name}.npz") as made:
+        examined(network, talks, definitions, course.tokenizer(), spread, limits).save(made)
