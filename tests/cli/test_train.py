@@ -112,9 +112,13 @@ def test_how_much_is_made_and_by_how_many_is_passed_on(
 ) -> None:
     seen: list[Course] = []
     monkeypatch.setattr(shipping, "run", lambda course, *_, **__: seen.append(course))
-    assert main([*given, "--workers", "3", "--at-once", "2", "--asked-per-scenario", "7"]) == 0
+    made = ["--per-scenario", "4", "--per-task", "5"]
+    asked = ["--asked-per-scenario", "7", "--asked-per-task", "8"]
+    assert main([*given, "--workers", "3", "--at-once", "2", *made, *asked]) == 0
     (course,) = seen
-    assert (course.workers, course.at_once, course.validation_per_scenario) == (3, 2, 7)
+    assert (course.workers, course.at_once) == (3, 2)
+    assert (course.per_scenario, course.per_task) == (4, 5)
+    assert (course.validation_per_scenario, course.validation_per_task) == (7, 8)
 
 
 def complaint(capsys: Captured, arguments: list[str]) -> str:

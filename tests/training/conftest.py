@@ -48,7 +48,9 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
         out=folder,
         folds=(0,),
         per_scenario=1,
+        per_task=3,
         validation_per_scenario=2,
+        validation_per_task=2,
     )
 
 

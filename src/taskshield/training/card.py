@@ -207,6 +207,7 @@ def _described(course: Course) -> dict[str, Any]:
         "folds": course.folds,
         "networks": course.networks,
         "per_scenario": course.per_scenario,
+        "per_task": course.per_task,
         "epochs": course.schedule.epochs,
         "rate": course.schedule.rate,
         "seed": course.seed,

@@ -41,7 +41,11 @@ class Course:
     is about as good as the best of them, and which one that is nobody knows before."""
     per_scenario: int = 6
     """Conversations for each of them."""
+    per_task: int = 4
+    """Conversations for each of them of every task of a world. With these two, worlds and scenarios
+    give about as many: injections are worded in many more ways in scenarios."""
     validation_per_scenario: int = 5
+    validation_per_task: int = 4
     schedule: Schedule = Schedule()
     seed: int = 1
     workers: int = 1

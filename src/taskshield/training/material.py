@@ -48,8 +48,6 @@ _UNINFORMED = 0.15
 _OPENED = 3
 """How often a right call of an opening is taught in an epoch: a scenario holds many. Each wrong one
 is taught once: there are more of them, and most first calls are right."""
-_IN_WORLDS = 2
-"""How many times as many conversations a task of a world gives as a scenario: there are few."""
 _NICENESS = 10
 
 
@@ -126,10 +124,14 @@ def talks(
     part = slice(number, None, None if number is None else _SLICES)
     learning = split.side in ("train", "all")
     seed = course.seed if learning else course.seed + 1
-    each = course.per_scenario if learning else course.validation_per_scenario
-    yield from generate(scenarios[part], styles, seed=seed, per_scenario=each, split=split)
+    per_scenario, per_task = (
+        (course.per_scenario, course.per_task)
+        if learning
+        else (course.validation_per_scenario, course.validation_per_task)
+    )
+    yield from generate(scenarios[part], styles, seed=seed, per_scenario=per_scenario, split=split)
     for world in split.worlds(_worlds(course)[part]):
-        yield from drawn(world, seed=seed, per_task=_IN_WORLDS * each)
+        yield from drawn(world, seed=seed, per_task=per_task)
     for opening in split.scenarios(read_openings(course.data / "openings")[part]):
         times = _OPENED if learning else 1
         for number in range(times):
