@@ -47,7 +47,9 @@ def teach(
     where = device()
     network.to(where).train()
     network.words.requires_grad_(schedule.words)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(
+        network.parameters(), lr=schedule.rate, weight_decay=0.01, fused=where == "cuda"
+    )
     sizes = lessons.sequences.sizes.tolist()
     steps = int(sum(1 for _ in _batches(sizes, schedule, Random(0))) * schedule.epochs)
     done = 0
