@@ -22,7 +22,7 @@ serve: $(STAMP) ## run the server on 127.0.0.1:8787
 	$(BIN)/taskshield serve
 
 test: $(STAMP) $(WEIGHTS) $(CHROMIUM) ## run all tests with coverage
-	$(BIN)/python -m pytest -n 2 --cov --cov-report= $(TESTS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 15 --cov --cov-report= $(TESTS)
 	$(BIN)/coverage report --include='*/core/*,*/engine/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90
 

@@ -94,7 +94,7 @@ def half(wire: Wire) -> Behaviour:
     return answer(whole[: len(whole) // 2])
 
 
-SHORT = {"timeout_s": 1}
+SHORT = {"timeout_s": 2}
 """Stands for the real 30 s, and leaves enough for an honest answer on a busy machine."""
 
 CAUSES = [
