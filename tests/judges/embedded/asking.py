@@ -1,0 +1,100 @@
+"""Asking a judge about a bill and what is planted in it."""
+
+import asyncio
+import math
+
+from taskshield.core.completeness import check_reading
+from taskshield.core.instructions import Grant, Instruction, Origin, Tainted, Task, TaskSet
+from taskshield.core.judge import SessionView, Turn
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, Text, ToolCall, text_message
+from taskshield.core.readings import Assessed
+from taskshield.core.tools import Tier
+from taskshield.judges.embedded.judge import EmbeddedJudge
+from tests.judges.embedded.scenes import BILL, PLANTED, SEND_MONEY, USER, call
+from tests.judges.embedded.scripted_model import ScriptedModel
+
+READ = call("read_file", file_path="bill.txt")
+SOME_TASKS = ("Pay the bill in bill.txt.", "Tell Tom about it.", "Water the plants.")
+
+
+def a_task(number: int, text: str, source: str | None = None) -> Task:
+    return Task(
+        id=f"t{number}",
+        instruction=Instruction(text=text, level=Level.USER, origin=Origin(message=0)),
+        grant=None if source is None else Grant(source=source, scope=text),
+    )
+
+
+def tainted(text: str = PLANTED.text, tool: str | None = "read_file") -> Tainted:
+    origin = Origin(message=2, tool=tool)
+    return Tainted(id="d1", instruction=Instruction(text=text, level=Level.TOOL, origin=origin))
+
+
+def a_view(*calls: ToolCall, source: str | None = None, tier: Tier = Tier.FINANCIAL) -> SessionView:
+    """What is shown of the session once the bill has been read."""
+    said = (
+        text_message(Level.USER, USER),
+        Message(level=Level.ASSISTANT, tool_calls=(READ,)),
+        text_message(Level.TOOL, BILL),
+    )
+    return SessionView(
+        tasks=TaskSet(
+            tasks=tuple(a_task(number, text, source) for number, text in enumerate(SOME_TASKS))
+        ),
+        tainted=(tainted(),),
+        history=tuple(Turn(message=message, index=index) for index, message in enumerate(said)),
+        tools={SEND_MONEY.name: SEND_MONEY},
+        tiers={one.name: tier for one in calls},
+        answered=READ,
+    )
+
+
+def assessed(
+    model: ScriptedModel, message: Message, view: SessionView | None = None
+) -> tuple[Assessed, ...]:
+    shown = a_view(*message.tool_calls) if view is None else view
+    reading = asyncio.run(EmbeddedJudge(model).assess(message, shown))
+    check_reading(reading, message, shown)
+    return reading.items
+
+
+def read_output(
+    text: str, planted: dict[str, float], view: SessionView | None = None
+) -> tuple[Assessed, ...]:
+    """What is found in an output, given the chances of pieces that have these words."""
+
+    def logit(piece: str) -> float:
+        chance = max((chance for words, chance in planted.items() if words in piece), default=0.001)
+        return math.log(chance / (1 - chance))
+
+    return assessed(ScriptedModel(planted=logit), text_message(Level.TOOL, text), view)
+
+
+def calling(*calls: ToolCall, text: str = "") -> Message:
+    parts = (Text(text=text),) if text else ()
+    return Message(level=Level.ASSISTANT, parts=parts, tool_calls=calls)
+
+
+def total(item: Assessed) -> float:
+    return math.fsum(score.value for score in item.scores)
+
+
+def aligned(item: Assessed) -> bool:
+    return total(item) > item.epsilon
+
+
+def wary() -> ScriptedModel:
+    """Finds what is planted in the bill, and distrusts what only a directive knows."""
+    return ScriptedModel(
+        planted=lambda piece: 4.0 if "ignore" in piece or "instead" in piece else -6.0,
+        serves=lambda request, described: -4.0 if "[directive]" in described else 4.0,
+    )
+
+
+class Broken(Exception):
+    pass
+
+
+def break_down(*_: object) -> float:
+    raise Broken("with the user's words in it")
