@@ -14,7 +14,7 @@ from taskshield.training.labelled import LabelledConversation
 from taskshield.training.network import Network
 from taskshield.training.public_rows import read_pack
 from taskshield.training.splits import Split
-from taskshield.training.teaching import apart, final_network, network_named, teach_ahead
+from taskshield.training.teaching import all_apart, final_network, network_named, teach_ahead
 
 
 class Answers(NamedTuple):
@@ -51,7 +51,7 @@ def ask_ahead(course: Course, log: Log) -> None:
     """
     own = replace(course, workers=max(1, course.workers // (len(course.folds) + 1)))
     asking = {
-        "kept": (examine_kept, own),
+        **({"kept": (examine_kept, own)} if own.kept else {}),
         **{f"fold-{n}": (examine_folds, replace(own, folds=(n,))) for n in own.folds},
     }
     lacking = [one for name, one in asking.items() if not (own.out / f"{name}.npz").exists()]
@@ -59,9 +59,7 @@ def ask_ahead(course: Course, log: Log) -> None:
         return
     # a fork could not use the GPU
     with ProcessPoolExecutor(len(lacking), mp_context=get_context("spawn")) as pool:
-        for told in pool.map(apart, *zip(*lacking, strict=True)):
-            for line in told:
-                log(line)
+        all_apart(pool, lacking, log)
 
 
 def examine_folds(course: Course, log: Log) -> list[Findings]:

@@ -1,7 +1,7 @@
 """The networks of a course, taught; each may be the mean of several."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -74,9 +74,7 @@ def teach_ahead(course: Course, log: Log) -> None:
         initargs=(processes.Lock(),),
         max_tasks_per_child=1,  # and leaves nothing on it
     ) as pool:
-        for told in pool.map(apart, *zip(*parts, strict=True)):
-            for line in told:
-                log(line)
+        all_apart(pool, parts, log)
 
 
 def _lacking(course: Course) -> list[tuple[Callable[..., Path], Course, str, Split, int]]:
@@ -109,7 +107,20 @@ def _take_turns(lock: AbstractContextManager[object]) -> None:
     _turn = lock
 
 
-def apart(work: Callable[..., object], *given: object) -> list[str]:
+def all_apart(pool: ProcessPoolExecutor, work: Sequence[tuple[object, ...]], log: Log) -> None:
+    """Call functions, each with what it is given, in the processes of a pool; tell in their order.
+
+    Args:
+        pool: The processes.
+        work: A function and what it is given, but for where to tell; all are given as much.
+        log: Where to tell.
+    """
+    for told in pool.map(_apart, *zip(*work, strict=True)):
+        for line in told:
+            log(line)
+
+
+def _apart(work: Callable[..., object], *given: object) -> list[str]:
     """Work in a process of its own; returns what there is to log."""
     told: list[str] = []
     work(*given, told.append)
