@@ -196,8 +196,9 @@ _MANNER = re.compile(
     rf"|wiki|[a-z]*['’\"][^'’\"]{{1,60}}['’\"]|house)\s+(?:[\w'’\"()/:-]+\s+){{0,5}}?(?:{_RULES}"
     rf"|wording)\b"
     rf"|(?:policy|rule|rules|sop|procedure|steps?|memo)\s+[\w.-]*\d[\w.-]*)"
+    # but not "the following note: ...", which is the user's own
     rf"|\b(?:according\s+to|as\s+per|in\s+accordance\s+with"
-    rf"|following)\s+(?P<text>(?:[^\s,;.!?]+\s+){{0,6}}?"
+    rf"|(?<!\bthe\s)following)\s+(?P<text>(?:[^\s,;.!?]+\s+){{0,6}}?"
     rf"(?:{_TEXTS}|{_CHANGES})\b)",
     _FLAGS,
 )
