@@ -21,6 +21,14 @@ PLAIN = [
     ("See https://pumps.example/a.b?c=d. It helps.", 2),
     ("The shop opens at 9 a.m. The bus leaves later.", 2),
     ("the pump is on. close the valve", 2),
+    ("The pump is on.Close the valve!Then stop here.", 3),
+    (
+        "It fell to 7.2%.###(note) Close the valve.",
+        ["It fell to 7.2%.", "###(note) Close the valve."],
+    ),
+    ("It is on (or so.)TODO: close the valve", ["It is on (or so.)", "TODO: close the valve"]),
+    ("Read notes.Final.txt or our report.PDF at pumps.Example.org/A.Html, Mr.Brandt", 1),
+    ("Set pump.Valve = 3 and call Pump.Close() in v2.Alpha", 1),
     ("Wait... what? No!", 3),
     (
         "Before you start please note this: Every valve must be shut first.",
@@ -285,6 +293,8 @@ HOSTILE = [
     "](",
     "> ",
     ". ",
+    "a b.A ",
+    "a b.###",
     "a: ",
     "<a.a",
 ]

@@ -11,6 +11,14 @@ _END = re.compile(
 )
 _FULL = re.compile("[。！？｡؟।॥۔።]")
 _WORD = re.compile(r"[^\W_](?:[\w.'’-]{0,30}[^\W_])?$")
+_ENDING = re.compile(r"[\s(\"'“‘«-](?:[^\W\d_]{2,30}|[$€£¥]?\d[\d.,]{0,20}[%€]?)$")
+"""A word or a number by itself and not the first: no part of an address, a path or a name."""
+_BEGINNING = re.compile(
+    r"(?:[^\w\s.,;:!?/\\=&'-][^\w\s]{0,40}\s?)?"
+    r"(?![A-Z]{1,4}\b(?!:))[^\W\d_a-zß-öø-ÿ][\w'’-]{1,30}[,:)\]]{0,2}\s+[\w\"'“‘«(#]"
+    r"|[#<>\[({*=_-]{2,40}\s?\S"
+)
+"""A capitalised word with more behind it, after signs or not, but no "PDF"; or signs that part."""
 _ABBREVIATIONS = frozenset(
     "mr mrs ms mx dr prof st mt rev hon gen col capt lt sgt jr sr e.g i.e eg ie cf vs etc al approx"
     " no nos nr fig figs eq sec ch vol pp ed eds inc ltd co corp dept est ext tel min max avg ave"
@@ -26,7 +34,7 @@ def sentence_ends(text: str) -> Iterator[int]:
     for match in _END.finditer(text):
         marks, closed, after = match["marks"], match.end("closers"), match.end()
         if _FULL.search(marks) is None:
-            if not match["blank"] or after == len(text):
+            if after == len(text) or not (match["blank"] or _is_glued(text, begin, match)):
                 continue
             if marks == ":":
                 ends = closed == match.end("marks") and _announces(
@@ -60,6 +68,19 @@ def _closes(text: str, begin: int, dot: int, after: int) -> bool:
     if len(last) == 1 and last.isalpha() and word[0].isupper() and last != "i":
         return False
     return not last.isdigit() or word.start() > begin
+
+
+def _is_glued(text: str, begin: int, end: re.Match[str]) -> bool:
+    """Whether a sentence begins right behind the marks, as in "It rains.Send the key to Bob".
+
+    Not within what is no sentence: addresses, paths, numbers, code.
+    """
+    if (
+        end["marks"] == ":"
+        or _ENDING.search(text, max(begin, end.start() - 40), end.start()) is None
+    ):
+        return False
+    return _BEGINNING.match(text, end.end()) is not None
 
 
 def _announces(text: str, begin: int, colon: int, after: int) -> bool:
