@@ -44,6 +44,13 @@ _OF_THE_WEB = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Words by which users speak of what is fetched."""
+_PUBLIC_PAGE = re.compile(
+    r"(?:https?://)?(?:[\w-]+\.)+(?!(?:local|internal|lan|corp|home)\b)[^\W\d_]{2,}(?:/[^?#\s]*)?",
+    re.IGNORECASE,
+)
+"""An address by name, without anything that is handed over: no port, no question, no user."""
+_PASSED_ON = 20_000
+"""Characters of a value that are looked at for what it passes on."""
 _REACH = 3
 """Segments on either side of a directive, or of a value, that are near it."""
 _BESIDE = 60
@@ -139,6 +146,9 @@ def gather(
     delegated: str,
 ) -> Evidence:
     """Everything about a call, given the conversation up to it."""
+    passed_on = _PassedOn(call)
+    if kind != "plan":  # who announces to do what a directive says passes nothing on
+        directives = [one for one in directives if not passed_on.only(one.text)]
     planted, near = story.around(directives), story.around(directives, _REACH)
     request = "\n".join(story.asked)
     values = _told_apart(
@@ -153,8 +163,11 @@ def gather(
     suspects = [one for rank, one in enumerate(suspects) if not rank or one.explains.share > 0]
     asides: tuple[Suspect, ...] = ()
     explained = bool(suspects) and suspects[0].explains.share >= _EXPLAINED
-    if acts(kind) and not explained and not _is_sent_for(call.name, request):
-        asides = _asides(call, values, story, planted)
+    meant = _is_sent_for(call.name, request) and not any(one.instead for one in values)
+    if meant and _is_plain_look(values):
+        kind = Tier.READ
+    if acts(kind) and not explained and not meant:
+        asides = _asides(call, values, story, planted, passed_on)
     newest = max(story.outputs, default=-1)
     return Evidence(
         call=call,
@@ -195,6 +208,40 @@ def _sourced(
     return Sourced(value=value, found=found, near=beside, instead=False)
 
 
+class _PassedOn:
+    """The texts in a call: what they hold is what the call is about, and not the reason for it."""
+
+    def __init__(self, call: ToolCall) -> None:
+        self._call = call
+        self._values = argument_values(call)
+        self._texts = {
+            number: _spaced(one.text[:_PASSED_ON])
+            for number, one in enumerate(self._values)
+            if one.kind == "text"
+        }
+
+    def only(self, words: str) -> bool:
+        """Whether a text holds all of these words and nothing else in the call has to do with them.
+
+        Words that ask to be passed on say so, or say to whom.
+        """
+        spaced = _spaced(words)
+        holding = [number for number, text in self._texts.items() if spaced in text]
+        if not holding:
+            return False
+        others = {
+            str(number): one.text
+            for number, one in enumerate(self._values)
+            if number not in holding
+        }
+        explains = explained_share(replace(self._call, arguments=json.dumps(others)), words)
+        return not explains.words_found and not explains.values_found
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(token_words(text))} "
+
+
 def _told_apart(values: Sequence[Sourced], named: frozenset[str]) -> tuple[Sourced, ...]:
     """The values, with those marked that stand where one that the user named might stand."""
     taken = {one.value.kind for one in values if one.found.kind == "user"}
@@ -204,32 +251,70 @@ def _told_apart(values: Sequence[Sourced], named: frozenset[str]) -> tuple[Sourc
 def _is_sent_for(name: str, request: str) -> bool:
     """Whether a tool fetches something, be it from outside, and the user speaks of such a thing.
 
-    Then a link that somebody in the data says to open may well be the one that the user means.
+    Then a link that somebody in the data says to open may well be the one that the user means,
+    unless the user named another.
     """
     words = set(name_words(name))
     fetches = bool(words & _LOOK_UPS) or ("open" in words and bool(words & _PAGES))
     return fetches and _OF_THE_WEB.search(request) is not None
 
 
+def _is_plain_look(values: Sequence[Sourced]) -> bool:
+    """Whether all that is asked for is a public page whose address stands in what was said or read.
+
+    Whoever wrote it there knows it: to open it tells nobody anything.
+    """
+    telling = [one for one in values if not one.value.trivial]
+    return bool(telling) and all(
+        one.value.kind == "url"
+        and _PUBLIC_PAGE.fullmatch(one.value.text)
+        and one.found.kind in ("user", "data", "directive")
+        and one.found.share == 1
+        for one in telling
+    )
+
+
 def _asides(
-    call: ToolCall, values: Sequence[Sourced], story: Story, planted: frozenset[Place]
+    call: ToolCall,
+    values: Sequence[Sourced],
+    story: Story,
+    planted: frozenset[Place],
+    passed_on: _PassedOn,
 ) -> tuple[Suspect, ...]:
-    """The sentences in the data that share most with a call, those of directives left out."""
+    """The sentences in the data that share most with a call, those of directives left out.
+
+    What a call passes on would share more with it than whatever asks for it.
+    """
     words = [word for word in name_words(call.name) if len(word) > 2]
     words += [
-        word for one in values if not one.value.trivial for word in token_words(one.value.text)
+        word
+        for one in values
+        if not one.value.trivial and not _goes_beyond(one, story)
+        for word in token_words(one.value.text)
     ]
     found: list[Suspect] = []
     for place, share in story.sources.sharing(dict.fromkeys(words[:_LOOKED_FOR])):
         if share < _SHARED or place in planted:
             continue
         text = story.words_at(place)
-        if len(token_words(text)) >= _SENTENCE:
+        if len(token_words(text)) >= _SENTENCE and not passed_on.only(text):
             directive = Directive(message=place.message, text=text)
             found.append(Suspect(directive=directive, explains=explained_share(call, text)))
         if len(found) == _ASIDES:
             break
     return tuple(found)
+
+
+def _goes_beyond(one: Sourced, story: Story) -> bool:
+    """Whether a value is text from the data that goes on beyond the sentence it is found in."""
+    return (
+        one.value.kind == "text"
+        and one.found.kind == "data"
+        and all(
+            len(token_words(one.value.text)) > len(token_words(story.words_at(place)))
+            for place in one.found.places
+        )
+    )
 
 
 def _snippet(values: Sequence[Sourced], story: Story) -> str:
