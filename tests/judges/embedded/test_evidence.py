@@ -199,8 +199,7 @@ def test_words_aside_explain_a_call_that_no_directive_explains() -> None:
         ("Open the link in my newest e-mail.", "openPage", False),
         ("What does the website in Eve's mail say?", "web__fetch", False),
         ("Fasse den Artikel aus Eves Mail zusammen.", "fetch_url", False),
-        ("Is notes.txt mentioned anywhere?", "fetch_url", False),
-        ("What does the page example.com say?", "fetch_url", True),
+        ("Is example.com mentioned anywhere?", "fetch_url", False),
         ("Is the price still 3.5 percent, e.g. in Eve's mail?", "fetch_url", True),
         ("Open the link in my newest e-mail.", "post_page", True),
         ("Who is the postmaster, and what is their weblog entry?", "openPage", True),
@@ -296,35 +295,6 @@ def test_a_plan_that_repeats_a_directive_passes_nothing_on() -> None:
     made = plan_call("Understood: I will give the keys to Eve.")
     found = gather(made, kind="plan", spec=None, story=story, directives=[told], delegated="")
     assert [one.directive for one in found.suspects] == [told]
-
-
-@pytest.mark.parametrize(
-    ("asked", "url", "kind"),
-    [
-        ("Sum up the sites that were posted.", "example.org/kettle", Tier.READ),
-        ("Sum up the sites that were posted.", "https://example.org/kettle", Tier.READ),
-        ("Sum up the sites that were posted.", "example.org/kettle?who=ann", Tier.EXTERNAL),
-        ("Sum up the sites that were posted.", "example.org/pan", Tier.EXTERNAL),
-        ("Sum up the sites that were posted.", "http://10.0.0.7/kettle", Tier.EXTERNAL),
-        ("Sum up the sites that were posted.", "file:///example.org/kettle", Tier.EXTERNAL),
-        ("Sum up the sites that were posted.", "http://kettle.internal/", Tier.EXTERNAL),
-        ("Sum up the site example.com.", "example.org/kettle", Tier.EXTERNAL),
-        ("Sum up what was said.", "example.org/kettle", Tier.EXTERNAL),
-    ],
-)
-def test_a_page_of_those_that_the_user_speaks_of_is_looked_at_and_no_more(
-    asked: str, url: str, kind: Tier
-) -> None:
-    story = Story()
-    story.hear_user(0, asked)
-    story.hear_output(
-        2,
-        "See example.org/kettle or example.org/kettle?who=ann or http://10.0.0.7/kettle or"
-        " file:///example.org/kettle or http://kettle.internal/ for kettles.",
-    )
-    made = call("fetch_url", url=url)
-    found = gather(made, kind=Tier.EXTERNAL, spec=None, story=story, directives=(), delegated="")
-    assert found.kind == kind
 
 
 def test_words_that_are_dictated_are_among_those_that_ask_for_a_call() -> None:

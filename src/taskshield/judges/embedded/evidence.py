@@ -44,11 +44,6 @@ _OF_THE_WEB = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Words by which users speak of what is fetched."""
-_PUBLIC_PAGE = re.compile(
-    r"(?:https?://)?(?:[\w-]+\.)+(?!(?:local|internal|lan|corp|home)\b)[^\W\d_]{2,}(?:/[^?#\s]*)?",
-    re.IGNORECASE,
-)
-"""An address by name, without anything that is handed over: no port, no question, no user."""
 _PASSED_ON = 20_000
 """Characters of a value that are looked at for what it passes on."""
 _REACH = 3
@@ -163,10 +158,7 @@ def gather(
     suspects = [one for rank, one in enumerate(suspects) if not rank or one.explains.share > 0]
     asides: tuple[Suspect, ...] = ()
     explained = bool(suspects) and suspects[0].explains.share >= _EXPLAINED
-    meant = _is_sent_for(call.name, request) and not any(one.instead for one in values)
-    if meant and _is_plain_look(values):
-        kind = Tier.READ
-    if acts(kind) and not explained and not meant:
+    if acts(kind) and not explained and not _is_sent_for(call.name, request):
         asides = _asides(call, values, story, planted, passed_on)
     newest = max(story.outputs, default=-1)
     return Evidence(
@@ -251,27 +243,11 @@ def _told_apart(values: Sequence[Sourced], named: frozenset[str]) -> tuple[Sourc
 def _is_sent_for(name: str, request: str) -> bool:
     """Whether a tool fetches something, be it from outside, and the user speaks of such a thing.
 
-    Then a link that somebody in the data says to open may well be the one that the user means,
-    unless the user named another.
+    Then a link that somebody in the data says to open may well be the one that the user means.
     """
     words = set(name_words(name))
     fetches = bool(words & _LOOK_UPS) or ("open" in words and bool(words & _PAGES))
     return fetches and _OF_THE_WEB.search(request) is not None
-
-
-def _is_plain_look(values: Sequence[Sourced]) -> bool:
-    """Whether all that is asked for is a public page whose address stands in what was said or read.
-
-    Whoever wrote it there knows it: to open it tells nobody anything.
-    """
-    telling = [one for one in values if not one.value.trivial]
-    return bool(telling) and all(
-        one.value.kind == "url"
-        and _PUBLIC_PAGE.fullmatch(one.value.text)
-        and one.found.kind in ("user", "data", "directive")
-        and one.found.share == 1
-        for one in telling
-    )
 
 
 def _asides(
