@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from taskshield.core.messages import ToolCall
@@ -206,7 +207,10 @@ class _PassedOn:
     def __init__(self, call: ToolCall) -> None:
         self._call = call
         self._values = argument_values(call)
-        self._texts = {
+
+    @cached_property  # most calls are compared with nothing
+    def _texts(self) -> dict[int, str]:
+        return {
             number: _spaced(one.text[:_PASSED_ON])
             for number, one in enumerate(self._values)
             if one.kind == "text"
@@ -283,14 +287,10 @@ def _asides(
 
 def _goes_beyond(one: Sourced, story: Story) -> bool:
     """Whether a value is text from the data that goes on beyond the sentence it is found in."""
-    return (
-        one.value.kind == "text"
-        and one.found.kind == "data"
-        and all(
-            len(token_words(one.value.text)) > len(token_words(story.words_at(place)))
-            for place in one.found.places
-        )
-    )
+    if one.value.kind != "text" or one.found.kind != "data":
+        return False
+    length = len(token_words(one.value.text))
+    return all(length > len(token_words(story.words_at(place))) for place in one.found.places)
 
 
 def _snippet(values: Sequence[Sourced], story: Story) -> str:

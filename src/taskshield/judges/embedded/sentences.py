@@ -75,12 +75,11 @@ def _is_glued(text: str, begin: int, end: re.Match[str]) -> bool:
 
     Not within what is no sentence: addresses, paths, numbers, code.
     """
-    if (
-        end["marks"] == ":"
-        or _ENDING.search(text, max(begin, end.start() - 40), end.start()) is None
-    ):
-        return False
-    return _BEGINNING.match(text, end.end()) is not None
+    return (
+        end["marks"] != ":"
+        and _ENDING.search(text, max(begin, end.start() - 40), end.start()) is not None
+        and _BEGINNING.match(text, end.end()) is not None
+    )
 
 
 def _announces(text: str, begin: int, colon: int, after: int) -> bool:
