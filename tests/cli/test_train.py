@@ -153,7 +153,7 @@ def test_a_base_that_is_no_encoder_is_named(
     changed = [*given, "--base", str(base), "--out", str(tmp_path / "out")]
     assert main(changed) == 2
     last = capsys.readouterr().err.splitlines()[-1]
-    assert f"error: {base} does not hold the BERT encoder that is expected" in last
+    assert f"error: {base} does not hold the encoder that is expected" in last
 
 
 @pytest.mark.parametrize("option", ["--base", "--data", "--alignment"])

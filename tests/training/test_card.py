@@ -21,6 +21,7 @@ COURSE = Course(
     schedule=Schedule(epochs=1.5),
     seed=11,
 )
+ENCODER = {"model_type": "mpnet", "num_hidden_layers": 12, "hidden_size": 768}
 GOLDEN = {"mean difference": 0.0456, "largest difference": 0.3219}
 
 
@@ -30,7 +31,7 @@ def made() -> Assembled:
 
 
 def written(made: Assembled, course: Course = COURSE) -> str:
-    return card.written(course, made.figures, made.decision, GOLDEN, 34 * 2**20)
+    return card.written(course, made.figures, made.decision, GOLDEN, 34 * 2**20, ENCODER)
 
 
 def test_no_blank_is_left(made: Assembled) -> None:
@@ -58,7 +59,7 @@ def test_the_card_tells_what_the_shipped_network_does_with_what_was_kept(made: A
     good = made.figures["kept"]["good"]
     assert f"{100 * good['held']:.1f} % of {good['calls']} good ones" in written(made)
     folds = {name: one for name, one in made.figures.items() if name != "kept"}
-    assert "was kept" not in card.written(COURSE, folds, made.decision, GOLDEN, 1)
+    assert "was kept" not in card.written(COURSE, folds, made.decision, GOLDEN, 1, ENCODER)
 
 
 def test_the_card_tells_what_the_shipped_network_does_in_foreign_conversations(
@@ -69,7 +70,7 @@ def test_the_card_tells_what_the_shipped_network_does_in_foreign_conversations(
             told = f"{100 * held[name]['held']:.1f} % of {held[name]['calls']}"
             assert told in written(made)
     without = {name: one for name, one in made.figures.items() if name != "foreign"}
-    assert "public data" not in card.written(COURSE, without, made.decision, GOLDEN, 1)
+    assert "public data" not in card.written(COURSE, without, made.decision, GOLDEN, 1, ENCODER)
 
 
 def test_the_card_tells_what_an_alarmed_network_would_do_where_that_was_asked(
@@ -78,7 +79,7 @@ def test_the_card_tells_what_an_alarmed_network_would_do_where_that_was_asked(
     assert "| alarmed |" not in written(made)
     more = {"false blocks, alarmed": 0.031, "attacks caught, alarmed": 0.874}
     asked = {**made.figures, "words aside": made.figures["words aside"] | more}
-    text = card.written(COURSE, asked, made.decision, GOLDEN, 1)
+    text = card.written(COURSE, asked, made.decision, GOLDEN, 1, ENCODER)
     assert "| alarmed | 3.1 | 87.4 |" in text
 
 
@@ -96,6 +97,8 @@ def test_the_card_holds_the_figures_of_the_folds(made: Assembled) -> None:
 
 def test_the_card_says_what_the_model_is_made_from(made: Assembled) -> None:
     text = written(made)
+    assert "An MPNet encoder of 12 layers and 768 dimensions with" in text
+    assert "| begins with | all-mpnet-base-v2" in text
     assert "34 MiB" in text and "0.0456" in text and "0.3219" in text
     assert '"per_scenario": 7' in text and '"epochs": 1.5' in text and '"seed": 11' in text
     assert "NOTICE" not in text

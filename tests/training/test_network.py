@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from taskshield.core.errors import ConfigError
+from taskshield.judges.embedded.encoding import Encoded
+from taskshield.training.export import scored, to_onnx
 from taskshield.training.network import Layer, Network, from_base, loaded, saved
 from tests.training import tiny_base
 
@@ -88,6 +91,97 @@ def test_names_may_begin_with_bert(tmp_path: Path, base: Path) -> None:
         assert name.startswith(heads) or torch.equal(tensor, state[name])
 
 
+MPNET = {
+    **{name: tiny_base.CONFIG[name] for name in tiny_base.CONFIG if name != "type_vocab_size"},
+    "model_type": "mpnet",
+    "pad_token_id": 1,
+    "layer_norm_eps": 1e-5,
+    "relative_attention_num_buckets": 32,
+}
+
+
+def as_mpnet(base: Path) -> dict[str, torch.Tensor]:
+    """Make the encoder of a folder an MPNet; returns its weights."""
+    renamed = {
+        name.replace("attention.self.query", "attention.attn.q")
+        .replace("attention.self.key", "attention.attn.k")
+        .replace("attention.self.value", "attention.attn.v")
+        .replace("attention.output.dense", "attention.attn.o")
+        .replace("attention.output.LayerNorm", "attention.LayerNorm"): tensor
+        for name, tensor in tiny_base.tensors().items()
+        if "token_type" not in name
+    }
+    chance = torch.Generator().manual_seed(11)
+    distances = torch.randn(32, 2, generator=chance)
+    renamed["encoder.relative_attention_bias.weight"] = distances
+    save_file(renamed, base / "model.safetensors")
+    (base / "config.json").write_text(json.dumps(MPNET))
+    return renamed
+
+
+def kind_of_distance(ahead: int) -> int:
+    """As the paper of the T5 tells it, from which MPNet has it: 8 near ones, 8 far ones, twice."""
+    far = abs(ahead)
+    kind = far if far < 8 else min(15, 8 + int(math.log(far / 8) / math.log(128 / 8) * 8))
+    return kind + 16 if ahead > 0 else kind
+
+
+def test_an_mpnet_is_an_encoder_as_well(base: Path) -> None:
+    """The first layer, written out again from its definition, for words near and far apart."""
+    stored = as_mpnet(base)
+    network = from_base(base).eval()
+    size = 150
+    ids = torch.arange(size)[None] % len(tiny_base.WORDS)
+    even = torch.nn.functional.layer_norm
+
+    def dense(name: str, x: torch.Tensor) -> torch.Tensor:
+        return x @ stored[f"{name}.weight"].T + stored[f"{name}.bias"]
+
+    def norm(name: str, x: torch.Tensor) -> torch.Tensor:
+        return even(x, (16,), stored[f"{name}.weight"], stored[f"{name}.bias"], eps=1e-5)
+
+    words = stored["embeddings.word_embeddings.weight"][ids[0]]
+    x = norm(
+        "embeddings.LayerNorm",
+        words + stored["embeddings.position_embeddings.weight"][2 : size + 2],
+    )
+    layer = "encoder.layer.0"
+    q, k, v = (
+        dense(f"{layer}.attention.attn.{part}", x).view(size, 2, 8).transpose(0, 1)
+        for part in "qkv"
+    )
+    kinds = [[kind_of_distance(to - place) for to in range(size)] for place in range(size)]
+    apart = stored["encoder.relative_attention_bias.weight"][torch.tensor(kinds)].permute(2, 0, 1)
+    mixed = ((q @ k.transpose(1, 2) / 8**0.5 + apart).softmax(-1) @ v).transpose(0, 1)
+    x = norm(
+        f"{layer}.attention.LayerNorm",
+        x + dense(f"{layer}.attention.attn.o", mixed.reshape(size, 16)),
+    )
+    inner = torch.nn.functional.gelu(dense(f"{layer}.intermediate.dense", x))
+    x = norm(f"{layer}.output.LayerNorm", x + dense(f"{layer}.output.dense", inner))
+
+    told: list[torch.Tensor] = []
+    network.layers[0].register_forward_hook(lambda _, __, found: told.append(found[0]))
+    with torch.no_grad():
+        network(ids, torch.ones_like(ids), torch.ones_like(ids))
+    torch.testing.assert_close(told[0], x, atol=1e-4, rtol=1e-4)
+
+
+def test_an_mpnet_is_saved_and_becomes_a_file_to_ship(base: Path, tmp_path: Path) -> None:
+    as_mpnet(base)
+    network = from_base(base)
+    saved(network, tmp_path / "network.safetensors")
+    again = loaded(tmp_path / "network.safetensors", base)
+    to_onnx(again, tmp_path / "full.onnx")
+    sequence = Encoded(ids=[2, *range(30, 70), 3], types=[0] * 42, marks=((4, 0),))
+    (shipped,) = scored(tmp_path / "full.onnx", [sequence])
+    ids = torch.tensor([sequence.ids])
+    with torch.no_grad():
+        tags, pair = again.eval()(ids, torch.zeros_like(ids), torch.ones_like(ids))
+    expected = torch.cat([tags[0, 4:5], pair[0]])
+    torch.testing.assert_close(torch.from_numpy(shipped), expected, atol=1e-4, rtol=1e-4)
+
+
 def test_there_is_a_logit_for_every_token_and_two_for_every_sequence(base: Path) -> None:
     tags, pair = said(from_base(base), 3, 11)
     assert tags.shape == (3, 11) and pair.shape == (3, 2)
@@ -125,7 +219,7 @@ def spoil(base: Path, how: str) -> None:
 )
 def test_a_folder_that_holds_something_else_is_refused_by_name(base: Path, how: str) -> None:
     spoil(base, how)
-    with pytest.raises(ConfigError, match=r"base does not hold the BERT encoder"):
+    with pytest.raises(ConfigError, match=r"base does not hold the encoder"):
         from_base(base)
 
 

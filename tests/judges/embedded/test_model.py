@@ -211,6 +211,12 @@ def test_the_shared_model_is_loaded_once_by_however_many_threads(
     assert len(found) == 1 and loads == [shipped]
 
 
+def test_each_folder_has_a_shared_model_of_its_own(shipped: Path, tmp_path: Path) -> None:
+    other = tiny_model.write(tmp_path / "other")
+    assert shared(other) is shared(other) is not shared()
+    assert shared(shipped) is shared()
+
+
 def test_a_shared_model_that_could_not_be_loaded_is_tried_again(
     shipped: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from threading import Event
 
-from taskshield.core.errors import ConfigError, JudgeOverwhelmed, JudgeUnavailable
+from taskshield.core.errors import JudgeOverwhelmed, JudgeUnavailable
 from taskshield.core.instructions import Objective, Span, Task
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
@@ -44,10 +45,8 @@ _ROUNDING = 1e-9
 
 
 def embedded(options: JudgeOptions) -> "EmbeddedJudge":
-    """The judge that comes with the package."""
-    if options.model:
-        raise ConfigError(f"judge: {NAME!r} takes no model")
-    return EmbeddedJudge(shared())
+    """The judge that comes with the package, or one with a model of a folder of the user's own."""
+    return EmbeddedJudge(shared(Path(options.model).expanduser() if options.model else None))
 
 
 class EmbeddedJudge:

@@ -197,8 +197,8 @@ def _computed(
     return row
 
 
-def shared() -> Model:
-    """The model that comes with the package, loaded once in each process.
+def shared(folder: Path | None = None) -> Model:
+    """The model of a folder, loaded once in each process; None takes the one of the package.
 
     Raises:
         ModelError: It is missing or damaged; the next call tries again.
@@ -207,17 +207,18 @@ def shared() -> Model:
     # a thread of its parent held.
     mine = _SHARED.setdefault(os.getpid(), _Shared())
     with mine.lock:
-        if mine.model is None:
-            mine.model = Model.load()
-        return mine.model
+        where = (weights.SHIPPED if folder is None else folder).absolute()
+        if where not in mine.models:
+            mine.models[where] = Model.load(where)
+        return mine.models[where]
 
 
 class _Shared:
-    """One model, or none yet."""
+    """Models by their folders."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.model: Model | None = None
+        self.models: dict[Path, Model] = {}
 
 
 _SHARED: dict[int, _Shared] = {}

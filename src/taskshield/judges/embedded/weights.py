@@ -25,6 +25,7 @@ _MODEL, _TOKENIZER, _DECISION = "model.onnx", "tokenizer.json", "decision.json"
 _FILES = frozenset({_MODEL, _TOKENIZER, _DECISION})
 _MANIFEST_BYTES = 16_384
 """No manifest is longer."""
+_REMEDY = "reinstall taskshield, or make the model again if it is your own"
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -124,7 +125,7 @@ def _manifest(folder: Path) -> _Manifest:
     if version != FORMAT:  # before all else: another format has other fields
         raise ModelError(
             "the embedded model is of another format than this release of taskshield reads"
-            f" ({FORMAT}); reinstall taskshield"
+            f" ({FORMAT}); {_REMEDY}"
         )
     if fields.keys() != {"format", "name", "version", "files"}:
         raise _malformed("its fields are not those of the format")
@@ -213,4 +214,4 @@ def _missing(path: Path) -> ModelError:
 
 
 def _damaged(what: str) -> ModelError:
-    return ModelError(f"the embedded model is damaged: {what}; reinstall taskshield")
+    return ModelError(f"the embedded model is damaged: {what}; {_REMEDY}")
