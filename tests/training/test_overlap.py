@@ -137,7 +137,7 @@ def test_no_definition_of_a_tool_shares_words_with_the_exam(
 
 def test_no_handover_shares_words_with_the_exam(exam: frozenset[tuple[str, ...]]) -> None:
     said = {
-        handed_over(reader, Random(seed), held_out=held_out)
+        handed_over(reader, 7, Random(seed), held_out=held_out)
         for reader in READERS
         for held_out in (False, True)
         for seed in range(200)

@@ -124,10 +124,11 @@ def _asked(
 
 def _handed(pack: Pack, row: Row, rng: Random, *, id: str) -> LabelledConversation:
     """The user tells the agent to do what a text asks for; another text asks for something else."""
-    reader = rng.choice(READERS)
+    reader, number = rng.choice(READERS), rng.randrange(10, 1000)
     talk = _Talk(rng=rng)
-    talk.say_as_user(handed_over(reader, rng, held_out=pack.side == "valid"), source=reader.thing)
-    given = talk.read(reader, rng.choice(pack.texts) if rng.random() < 0.5 else "")
+    words = handed_over(reader, number, rng, held_out=pack.side == "valid")
+    talk.say_as_user(words, source=reader.thing)
+    given = talk.read(reader, rng.choice(pack.texts) if rng.random() < 0.5 else "", number)
     talk.plant(row, given, "obey")
     other = _other(pack, row, rng) if rng.random() < _TWICE_HANDED else None
     if other is not None:
@@ -177,11 +178,12 @@ class _Talk:
         self.tasks[len(self.messages)] = (TaskDraft(text=text, source=source),)
         self.messages.append(text_message(Level.USER, text))
 
-    def read(self, reader: Reader, text: str) -> int:
-        """The agent reads something: the number of the output."""
+    def read(self, reader: Reader, text: str, number: int | None = None) -> int:
+        """The agent reads something, of this number or of any: the number of the output."""
         self.tools.setdefault(reader.name, reader.spec)
-        which = json.dumps({reader.argument: str(self.rng.randrange(10, 1000))})
-        self._answered(self._called(reader.name, which), text)
+        which = self.rng.randrange(10, 1000) if number is None else number
+        made = self._called(reader.name, json.dumps({reader.argument: str(which)}))
+        self._answered(made, text)
         return len(self.messages) - 1
 
     def plant(

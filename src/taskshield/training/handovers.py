@@ -104,10 +104,13 @@ _ASIDE = 3
 """Every third of these is kept for validation."""
 
 
-def handed_over(reader: Reader, rng: Random, *, held_out: bool) -> str:
-    """A user's words by which what the reader returns is to be done; others where held out."""
+def handed_over(reader: Reader, number: int, rng: Random, *, held_out: bool) -> str:
+    """A user's words by which what the reader returns is to be done; others where held out.
+
+    Some of them name the text by its number.
+    """
     chosen = [
         words for number, words in enumerate(_HANDOVERS) if (number % _ASIDE == 0) == held_out
     ]
     words = rng.choice(chosen).replace("{thing}", reader.thing)
-    return words.replace("{number}", str(rng.randrange(2, 90)))
+    return words.replace("{number}", str(number))
