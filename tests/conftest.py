@@ -24,6 +24,12 @@ settings.load_profile("house")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _LOCAL = ("127.0.0.1", "::1", "localhost")
+_SLOW = ("test_real_llm.py", "test_cluster.py", "test_replicas.py", "test_live_llm.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes minutes begins first, or all wait for it at the end."""
+    items.sort(key=lambda item: item.path.name not in _SLOW)
 
 
 @pytest.fixture(autouse=True)
