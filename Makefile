@@ -30,7 +30,7 @@ serve: $(STAMP) ## run the server on 127.0.0.1:8787
 
 test: $(STAMP) $(WEIGHTS) $(CHROMIUM) ## run all tests with coverage
 	$(BIN)/coverage erase
-	$(if $(TESTS),$(PYTEST) $(TESTS),$(PYTEST) $(MODEL_TESTS))
+	$(PYTEST) $(or $(TESTS),$(MODEL_TESTS))
 	$(if $(TESTS),,NOT_MEASURED='$(MODEL_CODE)' $(PYTEST) --ignore $(MODEL_TESTS))
 	$(BIN)/coverage report --include='*/core/*,*/engine/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90

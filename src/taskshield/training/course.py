@@ -8,12 +8,10 @@ foreign    that network, asked about conversations composed of public data that 
 assembly   the decision, fitted on what the folds said; ONNX; figures; the model card
 """
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tokenizers import Tokenizer
 
@@ -62,11 +60,6 @@ class Course:
     def split(self, side: Side, held_out: int = 0) -> Split:
         """One side of the data."""
         return Split(side=side, held_out=held_out, kept=self.kept)
-
-    def encoder(self) -> dict[str, Any]:
-        """How the base is built."""
-        found: dict[str, Any] = json.loads((self.base / "config.json").read_text(encoding="utf-8"))
-        return found
 
     def tokenizer(self) -> Tokenizer:
         """The tokenizer of the base."""

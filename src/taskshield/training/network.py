@@ -159,6 +159,12 @@ _MPNET_NAMES = {
 }
 
 
+def config_of(base: Path) -> dict[str, Any]:
+    """How an encoder is built, as the file beside its weights tells."""
+    found: dict[str, Any] = json.loads((base / "config.json").read_text(encoding="utf-8"))
+    return found
+
+
 def from_base(folder: Path) -> Network:
     """A network that begins with the weights of an encoder (config.json, model.safetensors).
 
@@ -172,7 +178,7 @@ def from_base(folder: Path) -> Network:
 
     torch.manual_seed(_BEGINNING)
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = config_of(folder)
         network = Network(config)
         _begin(network, load_file(folder / "model.safetensors"), config)
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -228,6 +234,6 @@ def loaded(path: Path, base: Path) -> Network:
     """A network whose weights were saved; the base says how it is built."""
     from safetensors.torch import load_file
 
-    network = Network(json.loads((base / "config.json").read_text(encoding="utf-8")))
+    network = Network(config_of(base))
     network.load_state_dict({name: one.float() for name, one in load_file(path).items()})
     return network

@@ -9,6 +9,7 @@ from taskshield.training.answers import taught
 from taskshield.training.assembly import assembled, ship
 from taskshield.training.course import Course, Log
 from taskshield.training.export import to_int8, to_onnx
+from taskshield.training.network import config_of
 
 NAME = "taskshield-embedded"
 
@@ -49,7 +50,7 @@ def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
         ship(small, tokenizer, made.decision, to.weights, name=NAME, version=version)
     golden.write(to.golden, scores)
     to.card.write_text(
-        card.written(course, made.figures, made.decision, scores, size, course.encoder()),
+        card.written(course, made.figures, made.decision, scores, size, config_of(course.base)),
         encoding="utf-8",
     )
     to.figures.write_text(card.figures_json(course, made.figures), encoding="utf-8")
