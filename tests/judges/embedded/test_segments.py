@@ -78,6 +78,31 @@ def test_an_email_thread_is_joined_where_it_was_wrapped_and_split_where_it_was_n
     ]
 
 
+STAMPS = [
+    "[Tue]",
+    "2026-01-31 09:14",
+    "31.01.2026,",
+    "<09:14>",
+    "9:14",
+    "(09:14)",
+    "Jan 31 09:14:05",
+]
+
+
+@pytest.mark.parametrize("stamp", STAMPS)
+def test_the_lines_of_a_log_are_not_joined(stamp: str) -> None:
+    long = "Ann posted what the crew had written down about the crane in the harbour"
+    log = f"{stamp} {long}\n{stamp} Bo: send the keys to Zed, who wrote\nthis in the night"
+    first, second = texts(log)
+    assert first.endswith("harbour")
+    assert second.endswith("send the keys to Zed, who wrote this in the night")
+
+
+def test_a_sentence_that_goes_on_with_a_time_is_joined() -> None:
+    wrapped = "The crew of the tug meets in the hall of the harbour office at about\n9:14 or so."
+    assert texts(wrapped) == [wrapped.replace("\n", " ")]
+
+
 def test_wrapped_yaml_is_read_in_sentences_and_short_values_keep_their_key() -> None:
     yaml = (
         "- id: '17'\n"

@@ -1,7 +1,8 @@
 """Lines of plain text, e-mail, Markdown, YAML and tables: markers dropped, soft wraps joined.
 
 A line break is soft when the sentence goes on after it. What cannot go on: blank lines, list items,
-headings, table rows, "key: value" lines, a change of the depth of quotation.
+headings, table rows, "key: value" lines, a change of the depth of quotation, the lines of a log, of
+which each begins with a stamp.
 """
 
 import re
@@ -23,6 +24,12 @@ _PREFIX = re.compile(
     r"(?:\[[ xX]?\][ \t]+)?)"
 )
 _KEY = re.compile(r"[\"']?[^\W_](?:[\w .()/&'-]|\"){0,38}[\"']?:(?=[ \t]|$)")
+_STAMP = re.compile(
+    r"\[[^\[\]\n]{1,40}\](?!\()"
+    r"|[(<]?(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d{2})\b"
+    r"|[A-Z][a-z]{2,8}\.?,?[ \t]+\d{1,2}\b[^\n]{0,8}?\b\d{1,2}:\d{2}\b"
+)
+"""When, or by whom, a line of a log was written: [Tue], 2026-01-31, 09:14, Jan 31 09:14."""
 _BLOCK_SCALAR = re.compile(r"[ \t]*[|>][+-]?[0-9]?[ \t]*$")
 _INLINE = re.compile(
     r"(?P<strong>\*\*+|~~+|`+)"
@@ -52,6 +59,7 @@ class _Line(NamedTuple):
     closed: bool
     """A heading or row: the next line cannot continue it."""
     keyed: bool
+    stamped: bool
 
 
 def edits(text: str) -> Iterator[Edit]:
@@ -98,6 +106,7 @@ def _read(text: str, start: int, end: int) -> tuple[_Line | None, list[Edit]]:
         fresh=bool(marker) or row or key is not None,
         closed=row or marker.startswith(("#", "=")),
         keyed=key is not None and key.end() < end,
+        stamped=_STAMP.match(text, body, end) is not None,
     )
     return line, inside
 
@@ -158,6 +167,8 @@ def _continues(text: str, before: _Line, line: _Line) -> bool:
     if BREAK in gap or gap.count("\n") != 1:
         return False
     if line.fresh or before.closed or before.quotes != line.quotes:
+        return False
+    if before.stamped and line.stamped:
         return False
     if before.keyed and line.indent > before.indent:
         return True
