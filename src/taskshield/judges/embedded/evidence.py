@@ -142,9 +142,6 @@ def gather(
     delegated: str,
 ) -> Evidence:
     """Everything about a call, given the conversation up to it."""
-    passed_on = _PassedOn(call)
-    if kind != "plan":  # who announces to do what a directive says passes nothing on
-        directives = [one for one in directives if not passed_on.only(one.text)]
     planted, near = story.around(directives), story.around(directives, _REACH)
     request = "\n".join(story.asked)
     values = _told_apart(
@@ -160,7 +157,7 @@ def gather(
     asides: tuple[Suspect, ...] = ()
     explained = bool(suspects) and suspects[0].explains.share >= _EXPLAINED
     if acts(kind) and not explained and not _is_sent_for(call.name, request):
-        asides = _asides(call, values, story, planted, passed_on)
+        asides = _asides(call, values, story, planted)
     newest = max(story.outputs, default=-1)
     return Evidence(
         call=call,
@@ -255,11 +252,7 @@ def _is_sent_for(name: str, request: str) -> bool:
 
 
 def _asides(
-    call: ToolCall,
-    values: Sequence[Sourced],
-    story: Story,
-    planted: frozenset[Place],
-    passed_on: _PassedOn,
+    call: ToolCall, values: Sequence[Sourced], story: Story, planted: frozenset[Place]
 ) -> tuple[Suspect, ...]:
     """The sentences in the data that share most with a call, those of directives left out.
 
@@ -272,6 +265,7 @@ def _asides(
         if not one.value.trivial and not _goes_beyond(one, story)
         for word in token_words(one.value.text)
     ]
+    passed_on = _PassedOn(call)
     found: list[Suspect] = []
     for place, share in story.sources.sharing(dict.fromkeys(words[:_LOOKED_FOR])):
         if share < _SHARED or place in planted:
