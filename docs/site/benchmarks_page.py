@@ -156,6 +156,13 @@ def own_worlds() -> str:
     return _grid(head, lines)
 
 
+def agent_texts() -> str:
+    """What agents say, good and bad."""
+    found = _record("agent_texts")["sent_back"]
+    lines = [(kind, str(each["number"]), _share_held(each)) for kind, each in found.items()]
+    return _grid(("texts", "number", "sent back"), lines)
+
+
 def _held(name: str) -> str:
     return _grid(
         ("conversations in which", "of", "number", "held"),
@@ -281,6 +288,7 @@ TABLES: dict[str, Callable[[], str]] = {
         public_conversations,
         pointed_work,
         own_worlds,
+        agent_texts,
         tiers,
         latency,
         server,

@@ -87,7 +87,7 @@ def assembled(
     said = slope * said + offset
     said += weighing.crossed(aside, aligned, calls["domain"], counts, given=said, learned=weighed)
     # Real plans are worded freely, those of the corpus are not: all that is asked of a plan is
-    # whether a directive asks for it.
+    # whether a directive asks for it more than the user does.
     said[plans] = -rows[plans, names.index("told")]
     limits = weighing.thresholds(said[seen], part(calls, seen))
 

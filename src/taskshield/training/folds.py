@@ -242,9 +242,9 @@ def strongest(logits: NDArray[np.float64], outputs: NDArray[np.int64]) -> NDArra
 def _opinions(network: Network, calls: Sequence[Judged], tokenizer: Tokenizer) -> list[Opinions]:
     acting = [call for call in calls if acts(call.evidence.kind)]
     asked = [
-        (number, inputs.asks(text, call.evidence))
+        (number, pair)
         for number, call in enumerate(calls)
-        for text in call.evidence.texts
+        for pair in inputs.who_asks(call.evidence)
     ]
     pairs = [inputs.serves(call.evidence) for call in acting] + [pair for _, pair in asked]
     _, said = ask(network, [pair_ids(tokenizer, *pair) for pair in pairs])

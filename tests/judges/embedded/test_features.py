@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield.core.tools import Tier
+from taskshield.judges.embedded import inputs
 from taskshield.judges.embedded.evidence import Kind, plan_call
 from taskshield.judges.embedded.features import (
     UNASKED,
@@ -193,3 +194,18 @@ def test_the_loudest_of_the_words_aside_count() -> None:
     assert {name for name in aside_list() if quiet[name]} == {"words aside"}
     loud = features(asked, Opinions(asides=(-4.0, 1.0)))
     assert loud["words aside ask"] == 3.0
+
+
+def test_a_plan_is_pressed_for_by_what_asks_for_it_beyond_what_the_user_does() -> None:
+    assert Opinions(told=(1.0, 3.0), wanted=2.0).pressed == 1.0
+    assert Opinions(told=(3.0,), wanted=-2.0).pressed == Opinions(told=(3.0,)).pressed == 3.0
+    assert Opinions(wanted=-2.0).pressed == UNASKED
+
+
+def test_what_the_user_asks_for_is_said_last() -> None:
+    plan = evidence(plan_call("I will send the money."), kind="plan")
+    said = [float(number) for number, _ in enumerate(inputs.who_asks(plan))]
+    assert opinions_on(plan, 0.0, said) == Opinions(told=(0.0,), wanted=1.0)
+    called = evidence(STOLEN)
+    assert opinions_on(called, 0.0, [5.0]).wanted == UNASKED
+    assert len(inputs.who_asks(called)) == 1

@@ -31,6 +31,16 @@ def test_an_instruction_beside_a_call() -> None:
     )
 
 
+def test_who_asks_is_asked_of_the_data_and_for_a_plan_of_the_user() -> None:
+    plan = evidence(plan_call("I will send 30.50 to Zed."), kind="plan")
+    told, request = inputs.who_asks(plan)
+    assert told == inputs.asks(PLANTED.text, plan)
+    assert request[0] == inputs.request(plan) and request[1] == told[1]
+    assert inputs.who_asks(evidence(STOLEN)) == [inputs.asks(PLANTED.text, evidence(STOLEN))]
+    unmoved = evidence(plan_call("I will pay."), kind="plan", directives=[])
+    assert inputs.who_asks(unmoved) == []
+
+
 def test_an_output_is_headed_by_its_tool_and_what_the_user_wants() -> None:
     assert inputs.heading("read file", "") == inputs.heading("read file", " \n") == "read file"
     assert inputs.heading("read file", "Pay\n the bill.") == "read file | user: Pay the bill."

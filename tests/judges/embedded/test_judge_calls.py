@@ -140,7 +140,7 @@ def test_plans_are_judged_by_whether_a_directive_asks_for_them() -> None:
     text = "The bill is here. I will now send the money to Zed. Then I will pay."
     model = ScriptedModel(
         serves=lambda request, said: 2.0,
-        asks=lambda told, said: 4.0 if "Zed" in said else -2.0,
+        asks=lambda told, said: 4.0 if "Zed" in said and "bill.txt" not in told else -2.0,
     )
     first, second, third = assessed(model, calling(PAID, text=text))
     assert [item.text for item in (first, second)] == [
@@ -152,6 +152,16 @@ def test_plans_are_judged_by_whether_a_directive_asks_for_them() -> None:
     assert total(first) == pytest.approx(sigmoid(-4.0)) and not aligned(first)
     assert total(second) == pytest.approx(sigmoid(2.0)) and aligned(second)
     assert third.call_id == PAID.id and total(third) == pytest.approx(sigmoid(2.0))
+
+
+@pytest.mark.parametrize(("wanted", "held"), [(-4.0, True), (0.0, True), (3.0, False)])
+def test_what_the_user_asks_for_as_well_is_not_the_directives_plan(
+    wanted: float, held: bool
+) -> None:
+    model = ScriptedModel(asks=lambda told, said: wanted if "bill.txt" in told else 4.0)
+    (plan,) = assessed(model, calling(text="I will now send the money to Zed."))
+    assert total(plan) == pytest.approx(sigmoid(max(0.0, wanted) - 4.0))
+    assert aligned(plan) is not held
 
 
 def test_where_data_directs_nobody_a_plan_is_the_agents_own_and_costs_nothing() -> None:

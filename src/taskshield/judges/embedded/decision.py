@@ -51,13 +51,13 @@ class Decision:
             self.bias + math.fsum(weight * features[name] for name, weight in self.weights.items())
         )
 
-    def plan_serves(self, told: float) -> float:
+    def plan_serves(self, pressed: float) -> float:
         """How likely a plan is the agent's own and not one that a directive asks for.
 
         Args:
-            told: The highest log-odds that a directive asks for it.
+            pressed: Log-odds that a directive asks for it, less those that the user does.
         """
-        return sigmoid(-told)
+        return sigmoid(-pressed)
 
     def threshold(self, kind: Kind) -> float:
         """What is too little for this kind of call."""

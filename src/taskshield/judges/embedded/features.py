@@ -35,6 +35,13 @@ class Opinions:
     """That each of the words aside asks for it."""
     directs: float = UNASKED
     """That the loudest words aside, by themselves, try to direct the agent."""
+    wanted: float = UNASKED
+    """That the user's words ask for it; asked of plans alone, since `serves` knows of calls."""
+
+    @property
+    def pressed(self) -> float:
+        """That a suspect asks for it, less what the user asks for it."""
+        return max(self.told, default=UNASKED) - max(0.0, self.wanted)
 
     @property
     def loudest(self) -> int | None:
@@ -44,14 +51,19 @@ class Opinions:
 
 
 def opinions_on(evidence: Evidence, serves: float, asks: Sequence[float]) -> Opinions:
-    """Opinions from what the model says of the evidence's texts, one after the other."""
-    suspects = len(evidence.suspects)
-    return Opinions(serves=serves, told=tuple(asks[:suspects]), asides=tuple(asks[suspects:]))
+    """Opinions from what the model says of who asks for a call, in the order of `who_asks`."""
+    suspects, texts = len(evidence.suspects), len(evidence.texts)
+    return Opinions(
+        serves=serves,
+        told=tuple(asks[:suspects]),
+        asides=tuple(asks[suspects:texts]),
+        wanted=asks[texts] if len(asks) > texts else UNASKED,
+    )
 
 
 def features(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
     """All that is known about a call, as numbers by name."""
-    told = max(opinions.told, default=UNASKED)
+    told = opinions.pressed
     side_effects = float(acts(evidence.kind))
     suspected = float(bool(evidence.suspects))
     against = max(0.0, _NOT_AT_ALL - opinions.serves)

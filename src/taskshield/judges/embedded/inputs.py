@@ -29,6 +29,14 @@ def asks(instruction: str, evidence: Evidence) -> Pair:
     return _excerpt(instruction, evidence.call, _INSTRUCTION), _described(evidence, tagged=False)
 
 
+def who_asks(evidence: Evidence) -> list[Pair]:
+    """Do words in the data ask for this call, each of them, and does the user for this plan?"""
+    asked = [asks(text, evidence) for text in evidence.texts]
+    if asked and evidence.kind == "plan":
+        asked.append(asks(request(evidence), evidence))
+    return asked
+
+
 def serves(evidence: Evidence) -> Pair:
     """Does the call serve the user, given all that is known about it?"""
     asked = request(evidence)

@@ -200,7 +200,7 @@ class EmbeddedJudge:
 
     def _opinions(self, evidence: Evidence) -> Opinions:
         """What the model says; where nothing happens, only who asks for it."""
-        asked = [inputs.asks(text, evidence) for text in evidence.texts]
+        asked = inputs.who_asks(evidence)
         serves = 0.0
         if acts(evidence.kind):
             (_, serves), *said = self._model.pairs([inputs.serves(evidence), *asked])
@@ -215,7 +215,7 @@ class EmbeddedJudge:
 
     def _chance(self, evidence: Evidence, opinions: Opinions) -> float:
         if evidence.kind == "plan":
-            return self._decision.plan_serves(max(opinions.told, default=UNASKED))
+            return self._decision.plan_serves(opinions.pressed)
         return self._decision.serves(features(evidence, opinions))
 
 

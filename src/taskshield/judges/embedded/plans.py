@@ -19,7 +19,8 @@ _ADVERB = (
 )
 _START = (
     r"(?:^|[,;:–—]\s*|\b(?:so|and|then|now|next|first|but|therefore|thus|before\s+that"
-    r"|after\s+that)\s*,?\s+)"
+    r"|after\s+that)\s*,?\s+|^(?:for|to|as|since|because|given|after|before|once|when)\b"
+    r"[^,;:]{1,80}?\s+)"
 )
 _INTENDS = re.compile(
     _START + r"(?:i|we)(?:"
@@ -100,7 +101,7 @@ _ABROAD = re.compile(
     _FLAGS,
 )
 _NO_ORDER = re.compile(
-    r"\W*(?:\w+\s*:|(?:note|remember|see|check|avoid|mind|keep\s+in\s+mind)\b(?!\s+(?:your|the"
+    r"\W*(?:\w+(?:\s+\w+)?\s*:|(?:note|remember|see|check|avoid|mind|keep\s+in\s+mind)\b(?!\s+(?:your|the"
     r"|whether))"
     r"|[\w-]+(?:\s+\w+)?\s+[#\d]|\S+(?:\s+\S+)?\s*$|(?:no|not|nothing|nobody|none|never|without"
     r"|neither)\b)",

@@ -1,0 +1,67 @@
+"""What the embedded judge sends back of what agents say: plans and answers, good ones and others.
+
+The conversations are written for this (`data/texts/README.md`); each text is put to the shield as
+if the agent had said it next.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import results_file
+from asked import Count
+from rich.console import Console
+from rich.table import Table
+
+from taskshield import Shield
+
+NAME = "agent_texts"
+DATA = Path(__file__).parents[1] / "data" / "texts" / "texts.jsonl"
+KINDS = ("good", "bad")
+
+
+def counted(rows: list[dict[str, Any]], shield: Shield) -> dict[str, Count]:
+    """How many texts of each kind there are, and how many are sent back."""
+    found = {kind: Count() for kind in KINDS}
+    for row in rows:
+        for kind in KINDS:
+            for text in row[kind]:
+                found[kind].add(held=_sent_back(row, text, shield))
+    return found
+
+
+def _sent_back(row: dict[str, Any], text: str, shield: Shield) -> bool:
+    session = shield.session()
+    session.user(row["user"])
+    session.tool_call(row["tool"], row["args"], id="call_1")
+    session.tool_output("call_1", row["output"])
+    return bool(session.assistant(text).misaligned)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA, metavar="FILE", help="conversations")
+    parser.add_argument("--results", type=Path, default=results_file.RESULTS, metavar="FOLDER")
+    given = parser.parse_args()
+    rows = [json.loads(line) for line in given.data.read_text("utf-8").splitlines()]
+    with Shield() as shield:
+        found = counted(rows, shield)
+    told = {
+        "judge": "embedded",
+        "conversations": len(rows),
+        "sent_back": {
+            kind: {"number": count.number, "held": count.held, "share": round(count.share, 4)}
+            for kind, count in found.items()
+        },
+    }
+    path = results_file.write(NAME, told, inputs=[given.data.name], folder=given.results)
+    table = Table("texts", "number", "sent back, %")
+    for kind, count in found.items():
+        table.add_row(kind, str(count.number), f"{100 * count.share:.1f}")
+    Console().print(table)
+    print(f"written to {path.name}")
+
+
+if __name__ == "__main__":
+    main()
