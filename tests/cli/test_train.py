@@ -25,7 +25,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     base, data = tiny_base.write(folder / "base"), few_scenarios.write(folder / "data")
     return (
         f"train --base {base} --data {data} --out {folder / 'out'}"
-        " --fold 0 --networks 1 --per-scenario 1 --epochs 0.2 --model-version 0.test"
+        " --fold 0 --networks 1 --per-scenario 1 --epochs 0.2 --rate 2e-4 --model-version 0.test"
     ).split()
 
 
@@ -47,7 +47,7 @@ def test_a_course_leaves_a_model_its_card_and_what_it_can_go_on_from(out: Path) 
         "weights",
     ]
     card = (out / "model-card.md").read_text(encoding="utf-8")
-    assert "## Thresholds" in card and '"folds": [0]' in card
+    assert "## Thresholds" in card and '"folds": [0]' in card and '"rate": 0.0002' in card
     assert not re.search(r"\bnan\b|\{\{", card)
     figures = json.loads((out / "figures.json").read_text(encoding="utf-8"), parse_constant=int)
     assert figures["calls"] > 100 and figures["domains"] >= 3

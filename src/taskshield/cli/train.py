@@ -66,6 +66,13 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--asked-per-task", type=_count, default=4, metavar="N")
     parser.add_argument("--epochs", type=float, default=1.25, metavar="N")
     parser.add_argument(
+        "--rate",
+        type=float,
+        default=1.5e-4,
+        metavar="R",
+        help="how far a step goes, 1.5e-4 if left; a larger base wants less",
+    )
+    parser.add_argument(
         "--networks", type=_count, default=3, metavar="N", help="whose mean is taken; 3 if left"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N")
@@ -121,7 +128,7 @@ def run(given: argparse.Namespace) -> int:
         per_task=given.per_task,
         validation_per_scenario=given.asked_per_scenario,
         validation_per_task=given.asked_per_task,
-        schedule=Schedule(epochs=given.epochs, seed=given.seed),
+        schedule=Schedule(epochs=given.epochs, rate=given.rate, seed=given.seed),
         seed=given.seed,
         workers=given.workers,
         at_once=given.at_once,
