@@ -16,6 +16,7 @@ from taskshield.core.errors import (
     JudgeOverwhelmed,
     JudgeTimeout,
     MissingExtraError,
+    ModelError,
 )
 from taskshield.core.instructions import Instruction, Origin, Task, TaskSet
 from taskshield.core.judge import SessionView, Turn
@@ -47,7 +48,8 @@ def lacking(options: JudgeOptions) -> TableJudge:
 
 
 def embedded(options: JudgeOptions) -> TableJudge:
-    return TableJudge(name="embedded", score=lambda text, task: 0.6, epsilon=0.5)
+    name = f"embedded:{options.model}" if options.model else "embedded"
+    return TableJudge(name=name, score=lambda text, task: 0.6, epsilon=0.5)
 
 
 @pytest.fixture
@@ -267,6 +269,17 @@ def test_a_cascade_is_the_embedded_judge_before_an_llm() -> None:
 
 
 @pytest.mark.usefixtures("cascading")
+def test_a_cascade_takes_a_model_of_ones_own_for_its_embedded_judge() -> None:
+    judge = build_judge(Settings(judge="cascade:my/weights", llm="mine:m"))
+    assert judge.name == "cascade(embedded:my/weights, plugin:m)"
+
+
+def test_the_model_of_a_cascade_is_a_folder() -> None:
+    with pytest.raises(ModelError, match="gpt-x"):
+        build_judge(Settings(judge="cascade:gpt-x", llm="openai:m", api_key="sk-test"))  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("cascading")
 def test_only_the_llm_of_a_cascade_has_a_cache_and_a_budget() -> None:
     judge = build_judge(Settings(judge="cascade", llm="mine:m", budget_calls=1))
     readings = [asyncio.run(judge.assess(CALL, PAYING)) for _ in range(2)]
@@ -313,7 +326,7 @@ def test_a_cascade_goes_by_the_threshold_of_the_policy(epsilon: float | None) ->
     ("settings", "message"),
     [
         (Settings(judge="cascade"), "^llm: the judge 'cascade' needs one, .*TASKSHIELD_LLM"),
-        (Settings(judge="cascade:m", llm="mine:m"), "^judge: 'cascade' takes no model"),
+        (Settings(judge="cascade:m"), "^llm: the judge 'cascade' needs one"),
         (Settings(judge="cascade", llm="nobody:m"), "^llm: 'nobody' is not a known judge"),
         (Settings(judge="cascade", llm="cascade"), "^llm: 'cascade' is not a known .*: embedded, "),
         (Settings(judge="mine:m", llm="mine:m"), "^llm: only the judge 'cascade'"),

@@ -81,15 +81,13 @@ def wrapped(judge: Judge, settings: Settings) -> Judge:
 
 def _cascade(settings: Settings) -> Judge:
     """The embedded judge before an LLM. Only what costs money has a budget and a cache."""
-    if settings.judge != CASCADE:
-        raise ConfigError(f"judge: {CASCADE!r} takes no model; name it as llm")
     if settings.llm is None:
         raise ConfigError(
             f"llm: the judge {CASCADE!r} needs one, e.g. openai:gpt-4o-mini, as the argument llm,"
             " with --llm on the command line, in TASKSHIELD_LLM or in the settings file"
         )
     return CascadeJudge(
-        _made("judge", EMBEDDED, settings),
+        _made("judge", settings.judge.replace(CASCADE, EMBEDDED, 1), settings),
         wrapped(_made("llm", settings.llm, settings), settings),
         settings.cascade.value(),
         epsilon=settings.policy.epsilon,
