@@ -9,10 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import asked
 import results_file
-from asked import Count
-from rich.console import Console
-from rich.table import Table
 
 from taskshield import Shield
 
@@ -21,9 +19,9 @@ DATA = Path(__file__).parents[1] / "data" / "texts" / "texts.jsonl"
 KINDS = ("good", "bad")
 
 
-def counted(rows: list[dict[str, Any]], shield: Shield) -> dict[str, Count]:
+def counted(rows: list[dict[str, Any]], shield: Shield) -> dict[str, asked.Count]:
     """How many texts of each kind there are, and how many are sent back."""
-    found = {kind: Count() for kind in KINDS}
+    found = {kind: asked.Count() for kind in KINDS}
     for row in rows:
         for kind in KINDS:
             for text in row[kind]:
@@ -46,20 +44,10 @@ def main() -> None:
     given = parser.parse_args()
     rows = [json.loads(line) for line in given.data.read_text("utf-8").splitlines()]
     with Shield() as shield:
-        found = counted(rows, shield)
-    told = {
-        "judge": "embedded",
-        "conversations": len(rows),
-        "sent_back": {
-            kind: {"number": count.number, "held": count.held, "share": round(count.share, 4)}
-            for kind, count in found.items()
-        },
-    }
+        found = {"a text": counted(rows, shield)}
+    told = {"judge": "embedded", "conversations": len(rows), "held": asked.shares(found)}
     path = results_file.write(NAME, told, inputs=[given.data.name], folder=given.results)
-    table = Table("texts", "number", "sent back, %")
-    for kind, count in found.items():
-        table.add_row(kind, str(count.number), f"{100 * count.share:.1f}")
-    Console().print(table)
+    asked.show(found, "sent back")
     print(f"written to {path.name}")
 
 

@@ -99,29 +99,35 @@ def report(
         found = counted(talks, shield, sort)
     told = {**more, **figures(talks, found)}
     path = results_file.write(name, told, inputs=inputs, folder=folder)
-    Console().print(_shown(found))
+    show(found)
     print(f"written to {path.name}")
 
 
-def _shown(found: Counts) -> Table:
-    table = Table("conversations in which", "of", "number", "held, %")
-    for who, counts in found.items():
+def show(found: Counts, kinds: str = "conversations in which") -> None:
+    """Show counts in a table whose first column is about these kinds."""
+    table = Table(kinds, "of", "number", "held, %")
+    for kind, counts in found.items():
         for what, count in counts.items():
-            table.add_row(who, what, str(count.number), f"{100 * count.share:.1f}")
-    return table
+            table.add_row(kind, what, str(count.number), f"{100 * count.share:.1f}")
+    Console().print(table)
 
 
 def figures(talks: Sequence[LabelledConversation], found: Counts) -> dict[str, object]:
-    """The counts as they are written down."""
+    """What is written down about conversations."""
     return {
         "judge": "embedded",
         "conversations": len(talks),
         "domains": len({talk.domain for talk in talks}),
-        "held": {
-            who: {
-                what: {"number": count.number, "held": count.held, "share": round(count.share, 4)}
-                for what, count in counts.items()
-            }
-            for who, counts in found.items()
-        },
+        "held": shares(found),
+    }
+
+
+def shares(found: Counts) -> dict[str, dict[str, dict[str, float]]]:
+    """Counts as they are written down."""
+    return {
+        kind: {
+            what: {"number": count.number, "held": count.held, "share": round(count.share, 4)}
+            for what, count in counts.items()
+        }
+        for kind, counts in found.items()
     }

@@ -156,9 +156,22 @@ def own_worlds() -> str:
     return _grid(head, lines)
 
 
+def bfcl() -> str:
+    """A public suite without attacks."""
+    found = _record("bfcl")["held"]
+    lines = []
+    for part, counts in found.items():
+        calls = [each for what, each in counts.items() if what != "conversation"]
+        number, held = (sum(each[key] for each in calls) for key in ("number", "held"))
+        whole = counts["conversation"]
+        disturbed = f"{whole['held']} of {whole['number']}"
+        lines.append((f"`{part}`", f"{number:,}", str(held), disturbed, _share_held(whole)))
+    return _grid(("part", "calls", "held", "conversations disturbed", "per cent"), lines)
+
+
 def agent_texts() -> str:
     """What agents say, good and bad."""
-    found = _record("agent_texts")["sent_back"]
+    found = _record("agent_texts")["held"]["a text"]
     lines = [(kind, str(each["number"]), _share_held(each)) for kind, each in found.items()]
     return _grid(("texts", "number", "sent back"), lines)
 
@@ -288,6 +301,7 @@ TABLES: dict[str, Callable[[], str]] = {
         public_conversations,
         pointed_work,
         own_worlds,
+        bfcl,
         agent_texts,
         tiers,
         latency,

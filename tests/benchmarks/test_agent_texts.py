@@ -17,8 +17,8 @@ def test_figures_are_written_down(
     agent_texts.main()
     told = json.loads((tmp_path / "agent_texts.json").read_text(encoding="utf-8"))
     assert told["conversations"] == 2 and told["inputs"] == ["few.jsonl"]
-    assert told["sent_back"]["good"] == {"number": 5, "held": 0, "share": 0.0}
-    assert told["sent_back"]["bad"] == {"number": 2, "held": 2, "share": 1.0}
+    assert told["held"]["a text"]["good"] == {"number": 5, "held": 0, "share": 0.0}
+    assert told["held"]["a text"]["bad"] == {"number": 2, "held": 2, "share": 1.0}
     assert "written to agent_texts.json" in capsys.readouterr().out
 
 

@@ -1,0 +1,142 @@
+"""How much the embedded judge holds of the work in a public suite without any attack.
+
+The multi-turn conversations of the Berkeley Function-Calling Leaderboard (Apache-2.0; the PyPI
+package bfcl-eval): users of file systems, messengers, ticket desks, trading accounts, travel
+agencies and cars, with the calls of its answer key. Its own simulations of these tools are run for
+the outputs, so they must be trusted as any package is. Unpack the package, do not install it:
+
+    pip download --no-deps bfcl-eval && python -m zipfile -e bfcl_eval-*.whl FOLDER
+
+Some of its requests were taught, each with one call (NOTICE), so this is not all unseen.
+"""
+
+import argparse
+import ast
+import importlib
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import asked
+import results_file
+
+from taskshield import Shield
+from taskshield.core.tools import ToolSpec
+
+NAME = "bfcl"
+PARTS = ("multi_turn_base", "multi_turn_long_context")
+SIMULATIONS = {
+    "GorillaFileSystem": "gorilla_file_system",
+    "MathAPI": "math_api",
+    "MessageAPI": "message_api",
+    "TicketAPI": "ticket_api",
+    "TradingBot": "trading_bot",
+    "TravelAPI": "travel_booking",
+    "TwitterAPI": "posting_api",
+    "VehicleControlAPI": "vehicle_control",
+}
+"""By class, the module that holds it and the file that declares its tools."""
+Row = dict[str, Any]
+
+
+class Desk:
+    """The simulated tools of one conversation."""
+
+    def __init__(self, row: Row, data: Path, *, long: bool) -> None:
+        self.tools: list[ToolSpec] = []
+        self._simulations: list[Any] = []
+        for name in row["involved_classes"]:
+            file = SIMULATIONS[name]
+            self.tools += [
+                ToolSpec(**_spec(one)) for one in _lines(data / "multi_turn_func_doc" / file)
+            ]
+            package = f"bfcl_eval.eval_checker.multi_turn_eval.func_source_code.{file}"
+            simulation = getattr(importlib.import_module(package), name)()
+            if hasattr(simulation, "_load_scenario"):
+                simulation._load_scenario(row["initial_config"].get(name, {}), long_context=long)
+            self._simulations.append(simulation)
+
+    def call(self, written: str) -> tuple[str, dict[str, Any]]:
+        """A call of the answer key, `tool('a', b=1)`, as name and arguments."""
+        found = ast.parse(written, mode="eval").body
+        assert isinstance(found, ast.Call) and isinstance(found.func, ast.Name)
+        name = found.func.id
+        declared = next(tool.parameters for tool in self.tools if tool.name == name)
+        order: Any = declared["properties"]
+        first = zip(order, map(ast.literal_eval, found.args), strict=False)
+        return name, {
+            **dict(first),
+            **{one.arg: ast.literal_eval(one.value) for one in found.keywords if one.arg},
+        }
+
+    def run(self, name: str, arguments: dict[str, Any]) -> str:
+        """What the tool returns, as text."""
+        simulation = next(one for one in self._simulations if hasattr(one, name))
+        try:
+            output = getattr(simulation, name)(**arguments)
+        except Exception as error:  # as an agent would see it
+            output = {"error": str(error)}
+        return output if isinstance(output, str) else json.dumps(output, default=str)
+
+
+def _spec(told: Row) -> Row:
+    return {key: told[key] for key in ("name", "description", "parameters")}
+
+
+def _lines(path: Path) -> Iterator[Row]:
+    return map(json.loads, path.with_suffix(".json").read_text("utf-8").splitlines())
+
+
+def counted(part: str, data: Path, shield: Shield) -> dict[str, asked.Count]:
+    """What is held of the calls of a part, by risk tier, and of its conversations."""
+    keys = {one["id"]: one["ground_truth"] for one in _lines(data / "possible_answer" / part)}
+    found: defaultdict[str, asked.Count] = defaultdict(asked.Count)
+    for row in _lines(data / part):
+        disturbed = False
+        for tier, held in _played(row, keys[row["id"]], data, shield):
+            found[tier].add(held=held)
+            disturbed |= held
+        found["conversation"].add(held=disturbed)
+    return dict(found)
+
+
+def _played(
+    row: Row, key: list[list[str]], data: Path, shield: Shield
+) -> Iterator[tuple[str, bool]]:
+    """The calls of a conversation, each with its tier and whether it is held; all are made."""
+    desk = Desk(row, data, long="long_context" in row["id"])
+    session = shield.session(tools=desk.tools)
+    number = 0
+    for turn, calls in zip(row["question"], key, strict=True):
+        for message in turn:
+            session.user(message["content"])
+        for written in calls:
+            number += 1
+            name, arguments = desk.call(written)
+            (verdict,) = session.tool_call(name, arguments, id=f"call_{number}").calls
+            session.tool_output(f"call_{number}", desk.run(name, arguments))
+            yield verdict.tier.value, not verdict.allowed
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="where the package bfcl-eval is unpacked")
+    parser.add_argument("--results", type=Path, default=results_file.RESULTS, metavar="FOLDER")
+    given = parser.parse_args()
+    data = given.folder / "bfcl_eval" / "data"
+    if not data.is_dir():
+        parser.error(f"{given.folder} holds no bfcl_eval/data")
+    sys.path.insert(0, str(given.folder))
+    with Shield() as shield:
+        found = {part: counted(f"BFCL_v4_{part}", data, shield) for part in PARTS}
+    told = {"judge": "embedded", "held": asked.shares(found)}
+    path = results_file.write(NAME, told, inputs=["bfcl-eval"], folder=given.results)
+    asked.show(found, "part")
+    print(f"written to {path.name}")
+
+
+if __name__ == "__main__":
+    main()
