@@ -46,9 +46,8 @@ def main() -> None:
     with Shield() as shield:
         found = {"a text": counted(rows, shield)}
     told = {"judge": "embedded", "conversations": len(rows), "held": asked.shares(found)}
-    path = results_file.write(NAME, told, inputs=[given.data.name], folder=given.results)
-    asked.show(found, "sent back")
-    print(f"written to {path.name}")
+    read = [given.data.name]
+    asked.record(NAME, told, found, inputs=read, folder=given.results, kinds="sent back")
 
 
 if __name__ == "__main__":

@@ -97,19 +97,26 @@ def report(
     """
     with Shield() as shield:
         found = counted(talks, shield, sort)
-    told = {**more, **figures(talks, found)}
+    record(name, {**more, **figures(talks, found)}, found, inputs=inputs, folder=folder)
+
+
+def record(
+    name: str,
+    told: Mapping[str, object],
+    found: Counts,
+    *,
+    inputs: list[str],
+    folder: Path,
+    kinds: str = "conversations in which",
+) -> None:
+    """Write down what is told of counts, and show them; `kinds` heads the first column."""
     path = results_file.write(name, told, inputs=inputs, folder=folder)
-    show(found)
-    print(f"written to {path.name}")
-
-
-def show(found: Counts, kinds: str = "conversations in which") -> None:
-    """Show counts in a table whose first column is about these kinds."""
     table = Table(kinds, "of", "number", "held, %")
     for kind, counts in found.items():
         for what, count in counts.items():
             table.add_row(kind, what, str(count.number), f"{100 * count.share:.1f}")
     Console().print(table)
+    print(f"written to {path.name}")
 
 
 def figures(talks: Sequence[LabelledConversation], found: Counts) -> dict[str, object]:

@@ -17,6 +17,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,7 @@ class Desk:
         self._simulations: list[Any] = []
         for name in row["involved_classes"]:
             file = SIMULATIONS[name]
-            self.tools += [
-                ToolSpec(**_spec(one)) for one in _lines(data / "multi_turn_func_doc" / file)
-            ]
+            self.tools += _declared(data / "multi_turn_func_doc" / file)
             package = f"bfcl_eval.eval_checker.multi_turn_eval.func_source_code.{file}"
             simulation = getattr(importlib.import_module(package), name)()
             if hasattr(simulation, "_load_scenario"):
@@ -82,8 +81,12 @@ class Desk:
         return output if isinstance(output, str) else json.dumps(output, default=str)
 
 
-def _spec(told: Row) -> Row:
-    return {key: told[key] for key in ("name", "description", "parameters")}
+@cache  # eight files, and hundreds of conversations
+def _declared(path: Path) -> tuple[ToolSpec, ...]:
+    return tuple(
+        ToolSpec(name=one["name"], description=one["description"], parameters=one["parameters"])
+        for one in _lines(path)
+    )
 
 
 def _lines(path: Path) -> Iterator[Row]:
@@ -133,9 +136,7 @@ def main() -> None:
     with Shield() as shield:
         found = {part: counted(f"BFCL_v4_{part}", data, shield) for part in PARTS}
     told = {"judge": "embedded", "held": asked.shares(found)}
-    path = results_file.write(NAME, told, inputs=["bfcl-eval"], folder=given.results)
-    asked.show(found, "part")
-    print(f"written to {path.name}")
+    asked.record(NAME, told, found, inputs=["bfcl-eval"], folder=given.results, kinds="part")
 
 
 if __name__ == "__main__":
