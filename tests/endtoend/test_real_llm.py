@@ -8,7 +8,6 @@ says becomes a valid decision or a clean outage.
 
 import asyncio
 import os
-import re
 import subprocess
 import sys
 import time
@@ -45,11 +44,13 @@ def llm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a running server, one for each test process."""
     if not WEIGHTS.exists():
         pytest.fail(f"the model is missing: `make test` gets {WEIGHTS.relative_to(ROOT)}")
-    log = tmp_path_factory.mktemp("llm") / "server.log"
-    command = [sys.executable, str(Path(__file__).with_name("llm_server.py")), str(WEIGHTS), "0"]
+    folder = tmp_path_factory.mktemp("llm")
+    log, address = folder / "server.log", folder / "address"
+    program = Path(__file__).with_name("llm_server.py")
+    command = [sys.executable, str(program), str(WEIGHTS), str(address)]
     with log.open("w") as output, _running(command, output) as server:
         try:
-            yield _ready(server, log)
+            yield _ready(server, address, log)
         finally:
             server.terminate()
 
@@ -61,12 +62,11 @@ def _running(command: list[str], output: IO[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
 
 
-def _ready(server: subprocess.Popen[bytes], log: Path) -> str:
+def _ready(server: subprocess.Popen[bytes], address: Path, log: Path) -> str:
     deadline = time.monotonic() + STARTS_WITHIN_S
     while server.poll() is None and time.monotonic() < deadline:
-        address = re.search(r"^listening on (\S+)$", log.read_text(), re.MULTILINE)
-        if address is not None and _answers(address[1]):
-            return f"{address[1]}/v1"
+        if address.exists() and _answers(address.read_text()):
+            return f"{address.read_text()}/v1"
         time.sleep(0.1)
     tail = log.read_text()[-2000:]
     pytest.fail(f"the model's server did not start in {STARTS_WITHIN_S} s; its log ends:\n{tail}")
