@@ -34,8 +34,8 @@ def styles() -> tuple[Style, ...]:
 def sample(
     scenarios: tuple[Scenario, ...], styles: tuple[Style, ...]
 ) -> tuple[LabelledConversation, ...]:
-    """Every sixteenth scenario, all kinds of conversations."""
-    return tuple(generate(scenarios[::16], styles, seed=7, per_scenario=8))
+    """Every thirty-second scenario, all kinds of conversations."""
+    return tuple(generate(scenarios[::32], styles, seed=7, per_scenario=8))
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@ import re
 from collections import Counter
 from random import Random
 
-import pytest
-
 from taskshield.core.levels import Level
 from taskshield.training.conversations import played
 from taskshield.training.corpus import generate
@@ -11,8 +9,6 @@ from taskshield.training.labelled import LabelledConversation
 from taskshield.training.padding import Material
 from taskshield.training.plans import Injection, Plan, allowed, hostile_calls
 from taskshield.training.scenarios import PLACE, Scenario, Style
-
-pytestmark = pytest.mark.no_cover  # long work, which other tests trace on less
 
 Sample = tuple[LabelledConversation, ...]
 Scenarios = tuple[Scenario, ...]

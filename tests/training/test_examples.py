@@ -78,7 +78,7 @@ def test_an_output_that_answers_no_call_has_no_head() -> None:
 def test_flags_are_noisy_within_bounds(sample: Sample) -> None:
     rng = Random(3)
     counts: defaultdict[Label, list[bool]] = defaultdict(list)
-    for one in sample[::2]:
+    for one in sample:
         flags = noisy_flags(one, rng)
         outputs = list(heard(one))
         assert flags.keys() == {output.message for output in outputs}
