@@ -116,13 +116,11 @@ def in_process(*options: str, **environment: str) -> Iterator[Process]:
 
 
 def _port(written: Iterable[str], lines: list[str]) -> int:
-    """Read what a server writes until it has started."""
-    port = 0
+    """Read what a server writes until it listens."""
     for line in written:
         lines.append(line)
         told: dict[str, Any] = json.loads(line) if line.startswith("{") else {"event": line}
         if told["event"] == "listening":
-            port = told["port"]
-        if told["event"] == "Application startup complete.":
+            port: int = told["port"]
             return port
     raise AssertionError(lines)

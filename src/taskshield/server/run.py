@@ -44,8 +44,6 @@ async def _serve(settings: Settings) -> None:
         except BaseException:
             await store.aclose()
             raise
-        host, port = taken.getsockname()[:2]
-        logs.log("listening", host=host, port=port, judge=settings.judge)
         await Server(app, math.ceil(server.shutdown_s)).serve(sockets=[taken])
 
 
@@ -91,6 +89,14 @@ class Server(uvicorn.Server):
             )
         )
         self._app = app
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say where the server listens, once it does."""
+        await super().startup(sockets)
+        running: Services = self._app.state.services
+        for taken in sockets or ():
+            host, port = taken.getsockname()[:2]
+            logs.log("listening", host=host, port=port, judge=running.settings.judge)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop accepting, finish what is under way, then close everything."""
