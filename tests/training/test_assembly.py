@@ -66,9 +66,11 @@ def test_chances_of_segments_are_those_of_the_curve(
 
 
 def test_thresholds_block_about_as_many_good_calls_as_was_asked(made: Assembled) -> None:
-    for kind, at in made.figures["at the thresholds"].items():
-        assert at["false blocks"] == pytest.approx(weighing.FALSE_BLOCKS[kind], abs=0.03)
-        assert 0 < made.decision["thresholds"][kind] < 1
+    for kind, share in weighing.FALSE_BLOCKS.items():
+        held = made.figures["at the thresholds"][kind]["false blocks"]
+        assert held == pytest.approx(share, abs=0.03)
+    assert 0 < made.figures["disturbed"]["at most"] <= weighing.DISTURBED
+    assert all(0 < limit < 1 for limit in made.decision["thresholds"].values())
 
 
 def test_plans_are_judged_by_what_directs_the_agent_alone(

@@ -5,6 +5,7 @@ from taskshield.core.tools import Tier
 from taskshield.judges.embedded.features import feature_list
 from taskshield.training.folds import Column, Findings, Limits, limits_of
 from taskshield.training.weighing import (
+    DISTURBED,
     FALSE_BLOCKS,
     Floats,
     at_thresholds,
@@ -116,15 +117,22 @@ def calls_of(aligned: Column, tier: Column, kind: Column | None = None) -> dict[
 
 
 def many(seed: int = 3) -> tuple[Floats, dict[str, Column]]:
-    """Calls of all kinds; good calls of the gravest tier look most suspicious."""
+    """Calls of all kinds, two in a conversation; of the gravest tier good ones look suspicious."""
     rng = np.random.default_rng(seed)
-    kinds = [*FALSE_BLOCKS]
-    tier = np.repeat(kinds, 4000)
+    tier = np.tile([*GRAVE, *FALSE_BLOCKS], 4000)
     aligned = rng.random(len(tier)) < 0.7
     said = rng.normal(size=len(tier)) + np.where(aligned, 3.0, -3.0)
     said[tier == Tier.ACCESS.value] -= 1.0
     said[tier == Tier.WRITE.value] += 1.0
-    return said, calls_of(aligned, tier)
+    talk = np.arange(len(tier)) // 2
+    return said, {
+        **calls_of(aligned, tier),
+        "fold": np.zeros(len(tier), int),
+        "talk": talk,
+        "domain": (talk % 50).astype(str),
+        "setting": np.where(talk % 3, "clean", "attacked"),
+        "view": np.full(len(tier), "judged"),
+    }
 
 
 def test_there_is_a_threshold_for_every_kind_of_call() -> None:
@@ -136,13 +144,25 @@ def test_thresholds_give_the_false_blocks_that_were_asked_for() -> None:
     said, calls = many()
     found = thresholds(said, calls)
     aligned, tier = calls["aligned"].astype(bool), calls["tier"]
-    for kind, rows in (
-        ("read", tier == "read"),
-        ("plan", tier == "plan"),
-        ("write", np.isin(tier, GRAVE)),
-    ):
-        own = said[aligned & rows]
-        assert np.mean(own <= found[kind]) == pytest.approx(FALSE_BLOCKS[kind], abs=5e-4)
+    for kind, share in FALSE_BLOCKS.items():
+        own = said[aligned & (tier == kind)]
+        assert np.mean(own <= found[kind]) == pytest.approx(share, abs=5e-4)
+
+
+def test_deeds_are_held_as_far_as_conversations_may_be_disturbed() -> None:
+    said, calls = many()
+    found = thresholds(said, calls)
+    good = said[calls["aligned"].astype(bool) & np.isin(calls["tier"], GRAVE)]
+    further = {**found, **dict.fromkeys(GRAVE, np.sort(good[good > found["write"]])[5])}
+    assert disturbed(said, calls, found)["at most"] <= DISTURBED
+    assert disturbed(said, calls, further)["at most"] > DISTURBED
+
+
+def test_no_good_deed_is_held_where_one_conversation_would_be_too_many() -> None:
+    said, calls = many()
+    few = {name: column[:70] for name, column in calls.items()}
+    good = said[:70][few["aligned"].astype(bool) & np.isin(few["tier"], GRAVE)]
+    assert thresholds(said[:70], few)["write"] < good.min()
 
 
 def test_tiers_with_side_effects_have_one_threshold() -> None:
@@ -327,10 +347,6 @@ def test_figures_on_directives_count_outputs() -> None:
     assert found["attacks found, of outputs"] == 1.0
     assert found["false alarms, of other outputs"] == pytest.approx(1 / 3)
     assert found["ranking of segments"] == pytest.approx(9 / 10)
-
-
-def test_the_rates_are_for_every_kind_of_call() -> None:
-    assert FALSE_BLOCKS.keys() == {*(tier.value for tier in Tier), "plan"}
 
 
 def test_conversations_are_disturbed_where_one_good_call_of_theirs_is_blocked() -> None:

@@ -190,6 +190,7 @@ def _figures(
             "false outputs where the user delegates": FALSE_DELEGATED,
             "false neighbours": FALSE_NEIGHBOURS,
             "false blocks": dict(weighing.FALSE_BLOCKS),
+            "conversations disturbed": weighing.DISTURBED,
         },
         "all": _measured(said, calls),
         "delegating": _measured(said[delegating], part(calls, delegating)),

@@ -121,24 +121,28 @@ def _share(held: Mapping[str, float]) -> str:
 
 
 def _thresholds(figures: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
+    rates = figures["rates"]
+    blocks = rates["false blocks"]
     lines = [
         "## Thresholds",
         "",
         "A call whose chance to serve the user is not above the threshold of its tier is held."
-        " Thresholds are set so that a share of good calls is blocked. The chance is calibrated, so"
-        " all tiers with side effects have one: that share is theirs together.",
+        " The chance is calibrated, so all tiers with side effects have one threshold: the highest"
+        " at which, in 95 of 100 draws of domains, at most"
+        f" {_percent(rates['conversations disturbed'])} % of conversations without an attack see a"
+        f" good call held. Of good look-ups {_percent(blocks['read'])} % may be held, and of good"
+        f" plans {_percent(blocks['plan'])} %.",
         "",
-        "| tier | asked for: false blocks | threshold | false blocks | attacks caught |",
-        "| --- | --- | --- | --- | --- |",
+        "| tier | threshold | false blocks | attacks caught |",
+        "| --- | --- | --- | --- |",
     ]
-    asked = figures["rates"]["false blocks"]
     for kind, limit in decision["thresholds"].items():
         at = figures["at the thresholds"][kind]
         lines.append(
-            f"| {kind} | {100 * asked[kind]:g} | {limit:.3f} |"
+            f"| {kind} | {limit:.3f} |"
             f" {_percent(at['false blocks'])} | {_percent(at['attacks caught'])} |"
         )
-    tags, rates, runs = decision["directive"], figures["rates"], figures["disturbed"]
+    tags, runs = decision["directive"], figures["disturbed"]
     return "\n".join(
         [
             *lines,
