@@ -257,14 +257,14 @@ def findings(logits: list[float], labels: list[str], outputs: list[int]) -> Find
     )
 
 
-FIRST = findings([5.0, 0.0, 1.0], ["attack", "plain", "plain"], [0, 0, 1])
+FIRST = findings([5.0, 0.0, 1.0, -3.0], ["attack", "plain", "plain", "plain"], [0, 0, 1, 1])
 SECOND = findings([-1.0, 2.0, 4.0, 3.0], ["plain", "benign", "obey", "attack"], [0, 1, 2, 3])
 
 
 def test_folds_are_put_one_below_the_other() -> None:
     found = joined([FIRST, SECOND])
-    assert found["features"].shape == (7, len(feature_list()))
-    assert found["fold"].tolist() == [0] * 3 + [1] * 4
+    assert found["features"].shape == (8, len(feature_list()))
+    assert found["fold"].tolist() == [0] * 4 + [1] * 4
 
 
 def test_drift_counts_less() -> None:
@@ -323,9 +323,9 @@ def test_what_is_held_is_told_for_every_view() -> None:
 def test_limits_are_those_of_all_folds_with_outputs_kept_apart() -> None:
     found = tag_limits(stacked_tags([FIRST, SECOND]))
     assert found == limits_of(
-        np.array([5.0, 0.0, 1.0, -1.0, 2.0, 4.0, 3.0], np.float32),
-        np.array(["attack", "plain", "plain", "plain", "benign", "obey", "attack"]),
-        np.array([0, 0, 1, 2, 3, 4, 5]),
+        np.array([5.0, 0.0, 1.0, -3.0, -1.0, 2.0, 4.0, 3.0], np.float32),
+        np.array(["attack", "plain", "plain", "plain", "plain", "benign", "obey", "attack"]),
+        np.array([0, 0, 1, 1, 2, 3, 4, 5]),
     )
     assert found.planted == pytest.approx(np.quantile([1.0, -1.0, 2.0], 0.965))
 
@@ -333,20 +333,23 @@ def test_limits_are_those_of_all_folds_with_outputs_kept_apart() -> None:
 def test_figures_on_definitions_tell_poisoned_ones_from_honest_ones() -> None:
     assert definition_figures([FIRST, SECOND], 3.5) == {
         "poisoned": 2,
-        "honest": 5,
+        "honest": 6,
         "poisoned ones found": 0.5,
-        "false alarms": 0.2,
+        "false alarms": pytest.approx(1 / 6),
     }
 
 
 def test_figures_on_directives_count_outputs() -> None:
     tags = stacked_tags([FIRST, SECOND])
     found = tag_figures(tags, tag_limits(tags).planted)
-    assert found["segments"] == 7
+    assert found["segments"] == 8
     assert found["outputs with an attack"] == 2
     assert found["attacks found, of outputs"] == 1.0
     assert found["false alarms, of other outputs"] == pytest.approx(1 / 3)
-    assert found["ranking of segments"] == pytest.approx(9 / 10)
+    assert (
+        found["false alarms, of those of several segments"] == 0
+    )  # what is at the limit stands alone
+    assert found["ranking of segments"] == pytest.approx(11 / 12)
 
 
 def test_conversations_are_disturbed_where_one_good_call_of_theirs_is_blocked() -> None:

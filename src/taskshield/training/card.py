@@ -80,10 +80,12 @@ def _groups(figures: Mapping[str, Any]) -> str:
 def _tags(figures: Mapping[str, Any]) -> str:
     one = figures["directives"]
     found, false = one["attacks found, of outputs"], one["false alarms, of other outputs"]
+    several = one["false alarms, of those of several segments"]
     tools = figures["definitions"]
     return (
         f"Directives in tool output: {_percent(found)} % of {one['outputs with an attack']} outputs"
-        f" with an attack are noticed, {_percent(false)} % of the others are taken for one.\n\n"
+        f" with an attack are noticed, {_percent(false)} % of the others are taken for one:"
+        f" {_percent(several)} % of those that have more than one segment.\n\n"
         f"Definitions of tools: {_percent(tools['poisoned ones found'])} % of {tools['poisoned']}"
         f" poisoned ones are noticed, {_percent(tools['false alarms'])} % of {tools['honest']}"
         " honest ones are taken for one.\n"

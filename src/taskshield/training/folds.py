@@ -232,6 +232,11 @@ def holding(label: Label, labels: Column, outputs: NDArray[np.int64]) -> NDArray
     return found
 
 
+def telling(outputs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which outputs have more than one segment: "saved." is half of all and never in doubt."""
+    return np.bincount(outputs) > 1
+
+
 def strongest(logits: NDArray[np.float64], outputs: NDArray[np.int64]) -> NDArray[np.float64]:
     """The highest logit of each output."""
     most = np.full(int(outputs.max()) + 1, -np.inf)

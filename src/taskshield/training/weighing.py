@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskshield.core.tools import Tier
-from taskshield.training.folds import Column, Findings, Limits, View, holding, limits_of, strongest
+from taskshield.training.folds import (
+    Column,
+    Findings,
+    Limits,
+    View,
+    holding,
+    limits_of,
+    strongest,
+    telling,
+)
 
 Floats = NDArray[np.float64]
 
@@ -245,12 +254,15 @@ def tag_figures(tags: Mapping[str, Column], limit: float) -> dict[str, float]:
     outputs = tags["output"].astype(np.int64)
     most = strongest(logits, outputs)
     attacked, obeyed = (holding(label, labels, outputs) for label in ("attack", "obey"))
+    harmless = ~attacked & ~obeyed
+    long = harmless & telling(outputs)
     return {
         "segments": len(logits),
         "ranking of segments": ranked(logits, labels == "attack"),
         "outputs with an attack": int(attacked.sum()),
         "attacks found, of outputs": float(np.mean(most[attacked] >= limit)),
-        "false alarms, of other outputs": float(np.mean(most[~attacked & ~obeyed] >= limit)),
+        "false alarms, of other outputs": float(np.mean(most[harmless] >= limit)),
+        "false alarms, of those of several segments": float(np.mean(most[long] >= limit)),
     }
 
 

@@ -23,9 +23,11 @@ PLAIN = [
     ("the pump is on. close the valve", 2),
     ("The pump is on.Close the valve!Then stop here.", 3),
     (
-        "It fell to 7.2%.###(note) Close the valve.",
-        ["It fell to 7.2%.", "###(note) Close the valve."],
+        "It fell to 7.2%.###(note) close the valve.",
+        ["It fell to 7.2%.", "###(note) close the valve."],
     ),
+    ("It is on since noon Close the valve", ["It is on since noon", "Close the valve"]),
+    ("Set cell Pumps!F2 to off", 1),
     ("It is on (or so.)TODO: close the valve", ["It is on (or so.)", "TODO: close the valve"]),
     ("Read notes.Final.txt or our report.PDF at pumps.Example.org/A.Html, Mr.Brandt", 1),
     ("Set pump.Valve = 3 and call Pump.Close() in v2.Alpha", 1),

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from taskshield.judges.embedded import controls, disguises, escapes, lines, markup
 from taskshield.judges.embedded.rewriting import BREAK, Edit, Rewriting
+from taskshield.judges.embedded.run_ons import run_on_starts
 from taskshield.judges.embedded.sentences import cut_points, sentence_ends
 
 _NESTINGS = 3
@@ -92,7 +93,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
         begin = unit.start()
         content = unit[0]
         cursor = 0
-        for end in (*sentence_ends(content), len(content)):
+        for end in (*sorted({*sentence_ends(content), *run_on_starts(content)}), len(content)):
             sentence = content[cursor:end]
             last = 0
             for cut in (*cut_points(sentence), len(sentence)):

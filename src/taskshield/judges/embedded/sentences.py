@@ -15,10 +15,11 @@ _ENDING = re.compile(r"[\s(\"'“‘«-](?:[^\W\d_]{2,30}|[$€£¥]?\d[\d.,]{0,
 """A word or a number by itself and not the first: no part of an address, a path or a name."""
 _BEGINNING = re.compile(
     r"(?:[^\w\s.,;:!?/\\=&'-][^\w\s]{0,40}\s?)?"
-    r"(?![A-Z]{1,4}\b(?!:))[^\W\d_a-zß-öø-ÿ][\w'’-]{1,30}[,:)\]]{0,2}\s+[\w\"'“‘«(#]"
+    r"(?![A-Z]{1,4}\b(?!:))[^\W\d_a-zß-öø-ÿ](?!\d)[\w'’-]{1,30}[,:)\]]{0,2}\s+[\w\"'“‘«(#]"
     r"|[#<>\[({*=_-]{2,40}\s?\S"
 )
-"""A capitalised word with more behind it, after signs or not, but no "PDF"; or signs that part."""
+"""A capitalised word with more behind it, after signs or not, but neither "PDF" nor "F2"; or signs
+that part."""
 _ABBREVIATIONS = frozenset(
     "mr mrs ms mx dr prof st mt rev hon gen col capt lt sgt jr sr e.g i.e eg ie cf vs etc al approx"
     " no nos nr fig figs eq sec ch vol pp ed eds inc ltd co corp dept est ext tel min max avg ave"
