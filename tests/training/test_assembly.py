@@ -169,12 +169,13 @@ def files(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "some.onnx").write_bytes(tiny_model.onnx_model())
     (folder / "words.json").write_text(tiny_model.tokenizer().to_str())
+    (folder / "learned.npy").write_bytes(b"weights")
     return folder
 
 
 def shipped(files: Path, out: Path, made: Assembled, version: str = "2") -> None:
-    model, words = files / "some.onnx", files / "words.json"
-    ship(model, words, made.decision, out, name="tiny", version=version)
+    model, words, glance = (files / name for name in ("some.onnx", "words.json", "learned.npy"))
+    ship(model, words, made.decision, glance, out, name="tiny", version=version)
 
 
 def test_what_is_shipped_passes_all_checks(
@@ -184,6 +185,7 @@ def test_what_is_shipped_passes_all_checks(
     found = verified(tmp_path / "deep" / "weights")
     assert found.label.startswith("tiny-2@")
     assert found.model == tiny_model.onnx_model()
+    assert found.glance == b"weights"
     assert read_decision(found.decision, frozenset(feature_list())) == decision
     assert [one.name for one in (tmp_path / "deep").iterdir()] == ["weights"]
 

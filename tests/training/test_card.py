@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,14 @@ COURSE = Course(
     seed=11,
 )
 ENCODER = {"model_type": "mpnet", "num_hidden_layers": 12, "hidden_size": 768}
+GLANCE = {"with planted words": 71, "read where so many others are": {"0.1": 0.625, "0.5": 1.0}}
 GOLDEN = {"mean difference": 0.0456, "largest difference": 0.3219}
 
 
 @pytest.fixture(scope="module")
 def made() -> Assembled:
-    return whole()
+    found = whole()
+    return replace(found, figures={**found.figures, "glance": GLANCE})
 
 
 def written(made: Assembled, course: Course = COURSE) -> str:
@@ -53,6 +56,11 @@ def test_the_card_names_the_threshold_of_every_kind_of_call(made: Assembled) -> 
         row = rf"^\| {kind} \| {limit:.3f} \| {false:.1f} \| {caught:.1f} \|$"
         assert re.search(row, text, re.MULTILINE)
     assert f"from a chance of {made.decision['directive']['planted']:.2f} on" in text
+
+
+def test_the_card_tells_what_is_read_of_very_long_outputs(made: Assembled) -> None:
+    assert "Were that 10 / 50 % of the harmless windows" in written(made)
+    assert "62.5 / 100.0 % of 71 windows with an attack" in written(made)
 
 
 def test_the_card_tells_what_the_shipped_network_does_with_what_was_kept(made: Assembled) -> None:

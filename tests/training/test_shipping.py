@@ -2,17 +2,19 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from taskshield.core.errors import ModelError
 from taskshield.judges.embedded.decision import read_decision
 from taskshield.judges.embedded.features import feature_list
 from taskshield.judges.embedded.model import Model
-from taskshield.training import answers, golden, shipping
+from taskshield.training import answers, glances, golden, shipping
 from taskshield.training.course import Course
 from taskshield.training.network import from_base
 from taskshield.training.shipping import Shipment
 from tests.training import made_findings, tiny_base
+from tests.training.test_card import GLANCE
 
 
 @pytest.fixture
@@ -22,6 +24,11 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
     monkeypatch.setattr(answers, "examine_folds", lambda *_: [made_findings.findings(1)])
     monkeypatch.setattr(shipping, "assembled", lambda *_: made_findings.whole())
     monkeypatch.setattr(answers, "final_network", lambda *_: from_base(base))
+    words = tiny_base.tokenizer().get_vocab_size()
+    glance = tmp_path / "learned.npy"
+    np.save(glance, np.zeros((words, 2), np.float16))
+    monkeypatch.setattr(glances, "made", lambda *_: glance)
+    monkeypatch.setattr(glances, "examined", lambda *_: GLANCE)
     return Course(data=tmp_path, base=base, alignment=None, out=tmp_path / "out")
 
 

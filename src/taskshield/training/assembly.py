@@ -141,6 +141,7 @@ def ship(
     network_onnx: Path,
     tokenizer: Path,
     decision: Mapping[str, Any],
+    glance: Path,
     out: Path,
     *,
     name: str,
@@ -152,6 +153,7 @@ def ship(
         made = Path(scratch)
         shutil.copyfile(network_onnx, made / "model.onnx")
         shutil.copyfile(tokenizer, made / "tokenizer.json")
+        shutil.copyfile(glance, made / "glance.npy")
         text = json.dumps(decision, indent=1, ensure_ascii=False)
         (made / "decision.json").write_text(text + "\n", encoding="utf-8")
         write_manifest(made, name, version)

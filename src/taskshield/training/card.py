@@ -30,6 +30,7 @@ def written(
     tables = [
         _groups(figures),
         _tags(figures),
+        _glance(figures),
         _kept(figures),
         _foreign(figures),
         _thresholds(figures, decision),
@@ -89,6 +90,19 @@ def _tags(figures: Mapping[str, Any]) -> str:
         f"Definitions of tools: {_percent(tools['poisoned ones found'])} % of {tools['poisoned']}"
         f" poisoned ones are noticed, {_percent(tools['false alarms'])} % of {tools['honest']}"
         " honest ones are taken for one.\n"
+    )
+
+
+def _glance(figures: Mapping[str, Any]) -> str:
+    one = figures["glance"]
+    told = one["read where so many others are"]
+    read = " / ".join(f"{100 * float(share):.0f}" for share in told)
+    found = " / ".join(map(_percent, told.values()))
+    return (
+        "Of a very long output only what looks most like orders at a glance is read"
+        f" (`glance.npy`). Were that {read} % of the harmless windows of an output, {found} % of"
+        f" {one['with planted words']} windows with an attack would be read, in domains and styles"
+        " that the weights were not learned from.\n"
     )
 
 

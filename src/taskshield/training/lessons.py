@@ -23,7 +23,8 @@ _TAG_WEIGHTS: dict[Label, float] = {
     "echo": 0.5,
     "plain": 0.1,
 }
-_PLANTED = frozenset(("attack", "wish"))
+PLANTED = frozenset(("attack", "wish"))
+"""Labels of words that try to direct the agent."""
 _BESIDE_REQUEST = frozenset(("wish", "echo"))
 """What is taught only beside what the user wants: the words alone do not say which it is."""
 _PLAIN_KEPT = 0.4
@@ -63,7 +64,7 @@ def on_outputs(
                 Answer(
                     head=None,
                     place=place,
-                    right=float(output.labels[number] in _PLANTED),
+                    right=float(output.labels[number] in PLANTED),
                     weight=weight * _TAG_WEIGHTS[output.labels[number]],
                 )
                 for place, number in sequence.marks
@@ -110,4 +111,4 @@ def _is_taught(output: Heard, number: int) -> bool:
     piece, label = output.pieces[number], output.labels[number]
     if label in _BESIDE_REQUEST and not output.request:
         return False
-    return len(piece) >= _SHORTEST if label in _PLANTED else any(map(str.isalpha, piece))
+    return len(piece) >= _SHORTEST if label in PLANTED else any(map(str.isalpha, piece))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from taskshield.training import card, golden
+from taskshield.training import card, glances, golden
 from taskshield.training.answers import taught
 from taskshield.training.assembly import assembled, ship
 from taskshield.training.course import Course, Log
@@ -39,6 +39,8 @@ def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
     """The whole course, from data to what is shipped."""
     said = taught(course, log)
     made = assembled(said.folds, said.kept, said.foreign)
+    glance = glances.made(course, log)
+    figures = {**made.figures, "glance": glances.examined(course)}
     log("writing the model")
     with TemporaryDirectory() as scratch:
         full, small = Path(scratch, "full.onnx"), Path(scratch, "small.onnx")
@@ -47,11 +49,11 @@ def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
         scores = golden.compared(full, small, course.tokenizer())
         size = small.stat().st_size
         tokenizer = course.base / "tokenizer.json"
-        ship(small, tokenizer, made.decision, to.weights, name=NAME, version=version)
+        ship(small, tokenizer, made.decision, glance, to.weights, name=NAME, version=version)
     golden.write(to.golden, scores)
     to.card.write_text(
-        card.written(course, made.figures, made.decision, scores, size, config_of(course.base)),
+        card.written(course, figures, made.decision, scores, size, config_of(course.base)),
         encoding="utf-8",
     )
-    to.figures.write_text(card.figures_json(course, made.figures), encoding="utf-8")
+    to.figures.write_text(card.figures_json(course, figures), encoding="utf-8")
     log(f"the model is in {to.weights}, its card is {to.card}")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from taskshield.core.errors import ModelError
 from taskshield.judges.embedded import model as module
 from taskshield.judges.embedded import weights
-from taskshield.judges.embedded.encoding import load_tokenizer, output_ids, pair_ids
+from taskshield.judges.embedded.encoding import SILENT, load_tokenizer, output_ids, pair_ids
 from taskshield.judges.embedded.model import Model, shared
 from tests.judges.embedded import tiny_model
 
@@ -86,6 +86,28 @@ class Watched:
         assert given["ids"].shape == given["types"].shape == given["mask"].shape
         assert given["mask"].all()
         return self._session.run(outputs, given)
+
+
+def test_of_a_very_long_output_only_what_is_loud_at_a_glance_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tiny_model.write(tmp_path / "weights")
+    pieces = [f"{'a ' * 80}{'valve' if n in (3, 8) else 'pump'}" for n in range(12)]
+    whole = Model.load(folder).tags("", pieces)
+    weights_of_words = np.zeros((len(tiny_model.WORDS), 2), np.float16)
+    weights_of_words[tiny_model.WORDS.index("valve")] = 1
+    np.save(folder / "glance.npy", weights_of_words)
+    weights.write_manifest(folder, "tiny", "1.0")
+    monkeypatch.setattr(module, "MOST_READ", 3)
+    model = Model.load(folder)
+    watched = Watched(model)
+    found = model.tags("", pieces)
+    assert len(watched.shapes) == 3
+    assert found[3] == whole[3] and found[8] == whole[8]
+    unread = [n for n, logit in enumerate(found) if logit == SILENT]
+    assert 5 <= len(unread) < 12 and not {3, 8} & set(unread)
+    monkeypatch.setattr(module, "MOST_READ", 12)
+    assert model.tags("", pieces) == whole
 
 
 def test_a_score_does_not_depend_on_what_else_is_asked(folder: Path) -> None:

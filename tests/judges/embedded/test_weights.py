@@ -36,6 +36,18 @@ def test_the_manifest_is_the_same_for_the_same_files(folder: Path) -> None:
     assert (folder / "manifest.json").read_bytes() == before
 
 
+def test_a_model_may_have_a_glance(folder: Path) -> None:
+    assert verified(folder).glance is None
+    (folder / "glance.npy").write_bytes(b"words")
+    refused(folder, "not part of it, 'glance.npy'")  # the manifest does not know of it
+    write_manifest(folder, "guard", "2.1")
+    assert verified(folder).glance == b"words"
+    (folder / "glance.npy").write_bytes(b"world")
+    refused(folder, "glance.npy does not match its hash")
+    (folder / "glance.npy").unlink()
+    refused(folder, "glance.npy is missing")
+
+
 def refused(folder: Path, words: str) -> None:
     with pytest.raises(ModelError, match=words) as caught:
         verified(folder)

@@ -278,12 +278,10 @@ _CODES = [code for first, last in _RANGES for code in range(first, last + 1)]
 _STYLED = {code: normalize("NFKC", chr(code)) for code in _CODES}
 _STYLED = {code: letter for code, letter in _STYLED.items() if letter in list(string.ascii_letters)}
 _STYLED |= {first + at: chr(97 + at) for first in (0x249C, 0x1F150, 0x1F170) for at in range(26)}
-_ANY_STYLED = re.compile(f"[{''.join(map(chr, _STYLED))}]")
 
 
 def _plain(text: str) -> str:
-    text = _ANY_STYLED.sub(lambda letter: _STYLED[ord(letter[0])], text)
-    return _ODD_WORD.sub(_twins, _FLAGS.sub(_flags, text))
+    return _ODD_WORD.sub(_twins, _FLAGS.sub(_flags, text.translate(_STYLED)))
 
 
 def _flags(match: re.Match[str]) -> str:

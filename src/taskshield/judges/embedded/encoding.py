@@ -79,7 +79,7 @@ def output_ids(tokenizer: Tokenizer, head: str, pieces: Sequence[str]) -> Iterat
     start, end, marker = (_id(tokenizer, token) for token in (_START, _END, MARKER))
     opening = [start, *_ids(tokenizer, head)[:HEAD_TOKENS], end]
     worded = [number for number, piece in enumerate(pieces) if any(map(str.isalpha, piece))]
-    inner = [[marker, *_ids(tokenizer, pieces[number])[:PIECE_TOKENS]] for number in worded]
+    inner = [[marker, *piece_ids(tokenizer, pieces[number])] for number in worded]
     marked = 0
     for numbers in windows([len(one) for one in inner], MAX_TOKENS - len(opening) - 1):
         ids = list(opening)
@@ -92,6 +92,11 @@ def output_ids(tokenizer: Tokenizer, head: str, pieces: Sequence[str]) -> Iterat
         marked = numbers.stop
         types = [0] * len(opening) + [1] * (len(ids) - len(opening))
         yield Encoded(ids=ids, types=types, marks=tuple(marks))
+
+
+def piece_ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    """The tokens of a piece of an output, without its marker."""
+    return _ids(tokenizer, text)[:PIECE_TOKENS]
 
 
 def _ids(tokenizer: Tokenizer, text: str) -> list[int]:

@@ -22,9 +22,13 @@ from tokenizers import Tokenizer
 from taskshield.core.errors import ModelError
 from taskshield.judges.embedded import encoding, weights
 from taskshield.judges.embedded.encoding import Encoded
+from taskshield.judges.embedded.glance import Glance
 
 _REMEMBERED = 4096
 """Rows that are kept, at most 1 kB each: agents read an output and try a call again."""
+MOST_READ = 96
+"""Sequences of one output that the network reads, 80 to 100 kB, in about 3 s on two cores. Of a
+longer one it reads those that look most like orders at a glance."""
 _Output = Literal["pair", "tags"]
 _INPUTS = {"ids", "types", "mask"}
 _OUTPUTS = {"tags", "pair"}
@@ -41,6 +45,7 @@ class Model:
         label: str,
         decision: bytes,
         beside: Any = None,
+        glance: Glance | None = None,
     ) -> None:
         """Make a model.
 
@@ -51,12 +56,14 @@ class Model:
             decision: What the judge makes of the scores.
             beside: The same with one thread: two of its runs side by side take less time than two
                 of the other one after the other. None where there is one processor.
+            glance: What to choose by where an output is very long; without it, all is read.
         """
         self._session = session
         self._beside = beside
         self._side = None if beside is None else ThreadPoolExecutor(1, "taskshield-model")
         self._side_taken = Lock()
         self._tokenizer = tokenizer
+        self._glance = glance
         self._process = os.getpid()
         self._known = _Recent(_REMEMBERED)
         self.label = label
@@ -77,12 +84,15 @@ class Model:
         """
         files = weights.verified(weights.SHIPPED if folder is None else folder)
         most = _threads() if threads is None else threads
+        tokenizer = encoding.load_tokenizer(files.tokenizer)
+        words = tokenizer.get_vocab_size()
         return cls(
             inference(files.model, most),
-            encoding.load_tokenizer(files.tokenizer),
+            tokenizer,
             label=files.label,
             decision=files.decision,
             beside=inference(files.model, 1) if most > 1 else None,
+            glance=None if files.glance is None else Glance.read(files.glance, words),
         )
 
     def pair(self, first: str, second: str) -> tuple[float, float]:
@@ -106,6 +116,8 @@ class Model:
     def tags(self, head: str, pieces: Sequence[str], stop: Event | None = None) -> list[float]:
         """For each piece of an output a logit: does it direct whoever reads it.
 
+        Of a very long output some pieces are only glanced at; they direct nobody.
+
         Args:
             head: What the output is, in a few words.
             pieces: Its pieces.
@@ -117,6 +129,8 @@ class Model:
         """
         found = [encoding.SILENT] * len(pieces)
         sequences = list(encoding.output_ids(self._tokenizer, head, pieces))
+        if self._glance is not None and len(sequences) > MOST_READ:
+            sequences = [sequences[n] for n in self._glance.loudest(sequences, MOST_READ)]
         rows = self._rows("tags", sequences, stop)
         for sequence, row in zip(sequences, rows, strict=True):
             for place, number in sequence.marks:

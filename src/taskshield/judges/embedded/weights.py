@@ -6,7 +6,7 @@ signature; who can write into the folder can write a manifest, too.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +23,9 @@ SHIPPED = Path(__file__).with_name("weights")
 _MANIFEST = "manifest.json"
 _MODEL, _TOKENIZER, _DECISION = "model.onnx", "tokenizer.json", "decision.json"
 _FILES = frozenset({_MODEL, _TOKENIZER, _DECISION})
+_GLANCE = "glance.npy"
+_ALL_FILES = _FILES | {_GLANCE}
+"""A model may do without the last one."""
 _MANIFEST_BYTES = 16_384
 """No manifest is longer."""
 _REMEDY = "reinstall taskshield, or make the model again if it is your own"
@@ -47,6 +50,8 @@ class Weights:
     """The tokenizer, as the library `tokenizers` writes it."""
     decision: bytes
     """What the judge makes of the scores, as JSON."""
+    glance: bytes | None = None
+    """What words say at a glance, as numpy writes it, where the model has that."""
 
     @property
     def label(self) -> str:
@@ -77,7 +82,7 @@ def verified(folder: Path) -> Weights:
         ModelError: Something is missing, damaged, unknown or more than there should be.
     """
     manifest = _manifest(folder)
-    _only_known(folder)
+    _only_known(folder, manifest.files)
     for name, entry in manifest.files.items():  # the cheap check of all comes first
         _same_size(folder / name, entry)
     return Weights(
@@ -87,6 +92,7 @@ def verified(folder: Path) -> Weights:
         model=_content(folder / _MODEL, manifest),
         tokenizer=_content(folder / _TOKENIZER, manifest),
         decision=_content(folder / _DECISION, manifest),
+        glance=_content(folder / _GLANCE, manifest) if _GLANCE in manifest.files else None,
     )
 
 
@@ -99,8 +105,9 @@ def write_manifest(folder: Path, name: str, version: str) -> None:
     for label in (name, version):
         if not _LABEL.fullmatch(label):
             raise ModelError(f"{label!r} cannot name a model: letters, digits, dots and dashes can")
-    _only_known(folder)
-    files = {one: _described(folder / one) for one in sorted(_FILES)}
+    _only_known(folder, _ALL_FILES)
+    there = {path.name for path in _paths(folder)} & _ALL_FILES
+    files = {one: _described(folder / one) for one in sorted(_FILES | there)}
     content = {"format": FORMAT, "name": name, "version": version, "files": files}
     (folder / _MANIFEST).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
@@ -130,13 +137,13 @@ def _manifest(folder: Path) -> _Manifest:
     if fields.keys() != {"format", "name", "version", "files"}:
         raise _malformed("its fields are not those of the format")
     files = _object(fields["files"])
-    if files.keys() != _FILES:
+    if not _FILES <= files.keys() <= _ALL_FILES:
         raise _malformed("it does not list exactly the files of a model")
     return _Manifest(
         name=_matching(_LABEL, fields["name"]),
         version=_matching(_LABEL, fields["version"]),
         digest=sha256(text).hexdigest(),
-        files={name: _entry(files[name]) for name in sorted(_FILES)},
+        files={name: _entry(files[name]) for name in sorted(files)},
     )
 
 
@@ -164,10 +171,10 @@ def _malformed(what: str) -> ModelError:
     return _damaged(f"{_MANIFEST} is malformed, {what}")
 
 
-def _only_known(folder: Path) -> None:
+def _only_known(folder: Path, files: Container[str]) -> None:
     """Nothing lies in the folder that nobody has checked."""
     for path in _paths(folder):
-        if path.name not in _FILES | {_MANIFEST}:
+        if path.name not in files and path.name != _MANIFEST:
             raise _damaged(f"it holds a file that is not part of it, {path.name!r}")
 
 
