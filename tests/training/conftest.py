@@ -69,10 +69,10 @@ def taught(monkeypatch: pytest.MonkeyPatch) -> list[Split]:
 
 @pytest.fixture
 def pack(tmp_path: Path) -> Path:
-    """A second source: sixteen public tasks to teach, four to ask about."""
+    """A second source: forty public tasks to teach, four to ask about."""
     rows = [
         alignment_pack.pair(n, goal=[f"Open valve V-{n}55 to 3{n}.5 percent."], split=side, task=n)
-        for n, side in enumerate(("train",) * 16 + ("valid",) * 4)
+        for n, side in enumerate(("train",) * 16 + ("valid",) * 4 + ("train",) * 24)
     ]
     texts = [
         alignment_pack.text(n, label="benign", split=side)

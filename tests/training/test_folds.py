@@ -73,7 +73,7 @@ def test_findings_are_read_as_they_were_written(tmp_path: Path) -> None:
         tags={"logit": np.array([1.0, 2.0], np.float32), "label": labelled("attack", "plain")},
         calls={"features": np.ones((2, 3), np.float32), "aligned": np.array([True, False])},
         definitions={"logit": np.array([0.5, -1.0]), "poisoned": np.array([True, False])},
-        names=("one", "two", "three"),
+        names=feature_list()[:3],
     )
     made.save(tmp_path / "fold.npz")
     again = Findings.load(tmp_path / "fold.npz")
@@ -84,6 +84,21 @@ def test_findings_are_read_as_they_were_written(tmp_path: Path) -> None:
         assert mine.keys() == theirs.keys()
         for name, column in mine.items():
             assert column.dtype == theirs[name].dtype and (column == theirs[name]).all()
+
+
+def test_features_that_are_no_more_are_left_out(tmp_path: Path) -> None:
+    first, second = feature_list()[:2]
+    made = Findings(
+        limits=Limits(planted=1.5, planted_delegated=2.5, joined=-0.25),
+        tags={},
+        calls={"features": np.array([[1, 2, 3], [4, 5, 6]], np.float32)},
+        definitions={},
+        names=(first, "once known", second),
+    )
+    made.save(tmp_path / "fold.npz")
+    again = Findings.load(tmp_path / "fold.npz")
+    assert again.names == (first, second)
+    assert again.calls["features"].tolist() == [[1, 3], [4, 6]]
 
 
 def test_a_network_is_asked_about_every_segment_and_call(

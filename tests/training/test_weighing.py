@@ -68,6 +68,15 @@ def test_a_feature_that_never_changes_has_no_say() -> None:
     assert abs(found.weights[1] * 3.0) < 1e-3
 
 
+def test_a_feature_that_hardly_any_row_has_has_hardly_any_say() -> None:
+    rng = np.random.default_rng(1)
+    rows = np.c_[rng.normal(size=150_000), np.zeros(150_000)]
+    aligned = (rows[:, 0] + rng.normal(size=150_000) > -1).astype(np.float64)
+    rows[np.flatnonzero(aligned == 0)[:2], 1] = 0.3
+    found = fitted(rows, aligned)
+    assert found.weights[0] > 1 and abs(found.weights[1]) < 2
+
+
 def test_a_row_that_counts_for_nothing_changes_hardly_anything() -> None:
     rows = some_rows(400, 2)
     aligned = drawn(rows, np.array([1.0, -1.0]), 0.0)

@@ -90,15 +90,17 @@ class Findings:
 
     @classmethod
     def load(cls, path: Path) -> "Findings":
-        """Read them again."""
+        """Read them again, without features that there were and are no more."""
         with np.load(path, allow_pickle=False) as found:
             limits = Limits(**dict(zip(_LIMITS, map(float, found["limits"]), strict=True)))
-            names = tuple(map(str, found["names"]))
             parts: dict[str, dict[str, Column]] = {part: {} for part in _TABLES}
             for name in found.files:
                 part, _, column = name.partition(".")
                 if column:
                     parts[part][column] = found[name]
+            known = np.isin(found["names"], feature_list())
+            names = tuple(map(str, found["names"][known]))
+        parts["calls"]["features"] = parts["calls"]["features"][:, known]
         return cls(limits=limits, names=names, **parts)
 
 

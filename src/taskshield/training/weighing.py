@@ -34,6 +34,9 @@ _DRIFT = 0.3
 """How much a call counts that nobody asked for, without any attack: the model can hardly tell such
 calls, and trying costs attacks."""
 _PENALTY = 1e-3
+_LEAST_SPREAD = 0.05
+"""Features that vary less are penalised as if they varied so much: what hardly any call has must not
+decide about those that have it."""
 _PARTS = 5
 
 
@@ -83,7 +86,7 @@ def fitted(
     often = np.ones(len(rows)) if counts is None else counts
     start = np.zeros(len(rows)) if given is None else given
     mean = rows.mean(0) if given is None else np.zeros(rows.shape[1])
-    scale = rows.std(0) + 1e-6
+    scale = np.maximum(rows.std(0), _LEAST_SPREAD)
     table = np.c_[(rows - mean) / scale, np.ones(len(rows))]
     penalty = np.eye(table.shape[1]) * _PENALTY * len(rows)
     penalty[-1, -1] = 1e-6 if given is None else 1e9

@@ -110,6 +110,19 @@ def test_values_beside_a_directive_and_none_that_tells() -> None:
     assert not any(bare[f"values from {origin}"] for origin in ("user", "data", "new"))
 
 
+def test_what_the_agent_has_said_before_is_its_own() -> None:
+    told = story()
+    told.hear_agent(3, "How about Tuesday at the Riverside gym?", [])
+    told.hear_user(4, "Good, book that.")
+    said = call("book", place="Riverside gym")
+    never_said = call("book", place="Hillside pool")
+    before, new = (
+        features(evidence(one, told=told, directives=[]), Opinions(serves=1.0))
+        for one in (said, never_said)
+    )
+    assert before == new and before["values from new"] == 1
+
+
 @pytest.mark.parametrize("count", [0, 3, 6, 40])
 def test_many_directives_count_as_six(count: int) -> None:
     found = features(evidence(STOLEN, directives=[PLANTED] * count), Opinions(serves=0.0))

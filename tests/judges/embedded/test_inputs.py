@@ -80,7 +80,7 @@ def test_a_value_beside_a_directive_and_one_of_the_agents() -> None:
     _, shown = inputs.serves(evidence(asked, kind=Tier.DESTRUCTIVE, spec=None))
     assert shown.split(" | ")[0] == (
         "delete file (): file_path = bill.txt [user];"
-        " why = help@gulls.example [data+near, not the user's]; ref = QX-5512 [assistant]; n = 3"
+        " why = help@gulls.example [data+near, not the user's]; ref = QX-5512 [new]; n = 3"
     )
 
 

@@ -10,6 +10,7 @@ from taskshield.core.messages import ToolCall
 from taskshield.core.tools import Tier
 from taskshield.judges.embedded.evidence import Evidence, Kind, acts, kind_name
 from taskshield.judges.embedded.explanation import Explained
+from taskshield.judges.embedded.provenance import Owner
 
 UNASKED = -6.0
 """The opinion that no directive asks for a call, where there is none that could."""
@@ -20,7 +21,7 @@ little that is left of the scale says much."""
 _HARDLY = -2.0
 """Log-odds below which words in the data hardly ask for a call."""
 _KINDS: tuple[Kind, ...] = (*Tier, "plan")
-_ORIGINS = ("user", "data", "directive", "assistant", "new")
+_OWNERS: tuple[Owner, ...] = ("user", "data", "directive", "new")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,11 +117,9 @@ def _origins(evidence: Evidence) -> dict[str, float]:
     telling = evidence.telling
     count = max(1, len(telling))
     suspected = float(bool(evidence.suspects))
-    shares = {
-        origin: sum(one.found.kind == origin for one in telling) / count for origin in _ORIGINS
-    }
+    shares = {owner: sum(one.found.owner == owner for one in telling) / count for owner in _OWNERS}
     return {
-        **{f"values from {origin}": share for origin, share in shares.items()},
+        **{f"values from {owner}": share for owner, share in shares.items()},
         "a value from a directive": float(shares["directive"] > 0),
         "a value also in a directive": float(any(one.found.also_directive for one in telling)),
         "values beside a directive": sum(one.near for one in telling) / count,

@@ -128,4 +128,4 @@ def _argument(one: Sourced, *, tagged: bool) -> str:
         return text
     also = "+directive" if one.found.also_directive else "+near" if one.near else ""
     instead = ", not the user's" if one.instead else ""
-    return f"{text} [{one.found.kind}{also}{instead}]"
+    return f"{text} [{one.found.owner}{also}{instead}]"

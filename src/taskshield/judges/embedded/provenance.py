@@ -17,6 +17,8 @@ SourceKind: TypeAlias = Literal["user", "output", "assistant"]
 ProvenanceKind: TypeAlias = Literal["user", "data", "directive", "assistant", "new"]
 """user: in the user's words. data: in tool output. directive: only in tool output that tries to
 direct the agent. assistant: only in what the agent wrote. new: nowhere."""
+Owner: TypeAlias = Literal["user", "data", "directive", "new"]
+"""Whose a value is; new: the agent's own."""
 
 _KINDS: tuple[SourceKind, ...] = ("user", "output", "assistant")
 
@@ -32,6 +34,11 @@ class Provenance:
     """How much of the value is found there: 1 for the whole of it."""
     also_directive: bool = False
     """Whether a directive in tool output has it too, where `kind` is "user" or "data"."""
+
+    @property
+    def owner(self) -> Owner:
+        """Whose it is: what the agent has said before is as much its own as what it says now."""
+        return "new" if self.kind == "assistant" else self.kind
 
 
 class Sources:
