@@ -35,8 +35,8 @@ _DRIFT = 0.3
 calls, and trying costs attacks."""
 _PENALTY = 1e-3
 _LEAST_SPREAD = 0.05
-"""Features that vary less are penalised as if they varied so much: what hardly any call has must not
-decide about those that have it."""
+"""Features that vary less are penalised as if they varied so much: what hardly any call has must
+not decide about those that have it."""
 _PARTS = 5
 
 

@@ -1,0 +1,173 @@
+"""Shell commands and queries that only look, whatever else their tool could do: `git diff`, SELECT.
+
+A tool that takes a command may do anything, so its risk tier is grave; most of its calls look
+something up. Knows what is harmless, not what is dangerous: what it does not know does not look.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+
+from taskshield.core.messages import ToolCall
+from taskshield.core.tools import Tier, name_words
+
+_LONGEST = 4_000
+"""Longer commands are not read."""
+_COMMANDS = ("command", "cmd")
+_BESIDE_COMMANDS = frozenset(
+    "description explanation reason timeout timeout_ms timeoutms cwd workdir working_dir"
+    " working_directory directory".split()
+)
+_BESIDE_QUERIES = frozenset("database db schema limit max_rows timeout description".split())
+"""What may stand beside a command or a query. With anything else, such as the host that it is sent
+to, a call may be more than a look."""
+_DATABASES = frozenset(
+    "bigquery clickhouse database databricks db duckdb mssql mysql postgres postgresql redshift"
+    " snowflake sql sqlite warehouse".split()
+)
+_SHELLS = ("bash", "sh", "zsh")
+_QUIET = re.compile(r"\s[12]?>\s?(?:/dev/null|&1)(?=[\s;|)]|$)")
+"""What is thrown away, or sent where the rest goes."""
+_JOINTS = frozenset({";", "&&", "||", "|", "\n"})
+_BRANCH_NAMES = re.compile(r"-(?:a|r|v|vv|-all|-remotes|-list|-verbose|-show-current|-sort=\S+)$")
+
+Rule = Callable[[list[str]], bool]
+"""Whether a program only looks when it is called with these arguments."""
+
+
+def own_tier(call: ToolCall, tier: Tier) -> Tier:
+    """The risk tier of one call: its tool's, unless it only looks."""
+    return Tier.READ if tier.side_effects and only_looks(call) else tier
+
+
+def only_looks(call: ToolCall) -> bool:
+    """Whether a call is a shell command or a query, all of which only looks something up."""
+    arguments = dict(call.parsed() or {})
+    for name in _COMMANDS:
+        if name in arguments:
+            command = _as_text(arguments.pop(name))
+            return _BESIDE_COMMANDS.issuperset(map(str.lower, arguments)) and _reads(command)
+    name = "sql" if "sql" in arguments else "query"
+    query = arguments.pop(name, None)
+    of_a_database = name == "sql" or not _DATABASES.isdisjoint(name_words(call.name))
+    return (
+        isinstance(query, str)
+        and of_a_database
+        and _BESIDE_QUERIES.issuperset(map(str.lower, arguments))
+        and _selects(query)
+    )
+
+
+def _as_text(command: object) -> str:
+    """A command as one line for a shell; ["bash", "-lc", "ls"] is `ls`."""
+    match command:
+        case str():
+            return command
+        case [str() as shell, str() as option, str() as line] if shell.rpartition("/")[
+            2
+        ] in _SHELLS and option in ("-c", "-lc"):
+            return line
+        case [*words] if all(isinstance(word, str) for word in words):
+            return shlex.join(map(str, words))
+        case _:
+            return ""
+
+
+def _reads(line: str) -> bool:
+    line = _QUIET.sub(" ", line.strip())
+    # Outside quotes as well as in some of them a shell would run or write what stands there.
+    if not line or len(line) > _LONGEST or any(sign in line for sign in ("`", "$(", "<(", ">(")):
+        return False
+    lexer = shlex.shlex(line.replace("\n", " ; "), posix=True, punctuation_chars="();<>|&")
+    lexer.commenters = ""
+    lexer.whitespace_split = True
+    try:
+        words = list(lexer)
+    except ValueError:  # a quotation without an end
+        return False
+    commands: list[list[str]] = [[]]
+    for word in words:
+        if word in _JOINTS:
+            commands.append([])
+        elif set(word) <= set("();<>|&"):
+            return False
+        else:
+            commands[-1].append(word)
+    return all(map(_looks, filter(None, commands)))
+
+
+def _looks(command: list[str]) -> bool:
+    rule = _RULES.get(command[0])
+    return rule is not None and rule(command[1:])
+
+
+def _always(_: list[str]) -> bool:
+    return True
+
+
+def _without(*options: str) -> Rule:
+    """A rule: only where no argument begins with one of these."""
+    return lambda arguments: not any(one.startswith(options) for one in arguments)
+
+
+def _prints_lines(arguments: list[str]) -> bool:
+    """Whether sed only prints lines by their numbers."""
+    match [one for one in arguments if one not in ("-n", "--quiet", "-E")]:
+        case [script, *files] if len(files) < len(arguments) - 1:
+            lines = re.fullmatch(r"(?:\d+(?:,(?:\d+|\$))?p;?\s*)+", script)
+            return lines is not None and not any(file.startswith("-") for file in files)
+        case _:
+            return False
+
+
+def _git(arguments: list[str]) -> bool:
+    while arguments[:1] == ["--no-pager"] or arguments[:1] == ["-C"]:
+        arguments = arguments[1 if arguments[0] == "--no-pager" else 2 :]
+    match arguments:
+        case ["status" | "diff" | "log" | "show" | "blame" | "shortlog" | "ls-files", *rest]:
+            return _without("--output", "-o", "--ext-diff", "--textconv")(rest)
+        case ["rev-parse" | "describe" | "check-ignore" | "ls-tree" | "cat-file", *rest]:
+            return _without("--textconv", "--filters")(rest)
+        case ["grep", *rest]:
+            return _without("-O", "--open-files-in-pager", "--ext-grep", "--textconv")(rest)
+        case ["branch" | "tag" | "remote", *rest]:
+            return all(map(_BRANCH_NAMES.match, rest))
+        case ["stash", "list"]:
+            return True
+        case _:
+            return False
+
+
+_FIND_DOES = ("-exec", "-ok", "-delete", "-fprint", "-fls")
+_RULES: Mapping[str, Rule] = {
+    **dict.fromkeys(
+        "basename cat cd cmp comm cut df diff dirname du echo egrep fgrep grep head id jq ls md5sum"
+        " nl pwd readlink realpath sha256sum stat tail tr true uname wc which whoami".split(),
+        _always,
+    ),
+    "find": _without(*_FIND_DOES),
+    "git": _git,
+    "rg": _without("--pre", "--hostname-bin"),
+    "sed": _prints_lines,
+    "sort": _without("-o", "--output", "--compress-program", "-T", "--temporary-directory"),
+    "tree": _without("-o"),
+}
+"""By program, when it only looks."""
+
+_QUOTED = re.compile(r"'(?:[^'\\]|'')*'|\"[^\"\\]*\"")
+_ASKS = re.compile(r"\s*(?:select|with|show|describe|desc|explain|values)\b", re.IGNORECASE)
+_DOES = re.compile(
+    r"--|/\*|#|[\\$@]|\b(?:insert|update|delete|drop|alter|create|truncate|grant|revoke|merge|replace"
+    r"|call|exec|execute|copy|into|set|vacuum|analy[sz]e|attach|detach|load|lock|unlock|do|handler|kill"
+    r"|begin|commit|rollback|declare|for\s+(?:update|share)|nextval|setval|sleep|benchmark|load_\w+"
+    r"|(?:pg|lo|xp|sp|dbms|utl|sys|dblink|query_to|http)_?\w*)\b",
+    re.IGNORECASE,
+)
+"""What is more than a look, or might be: a comment or a variable may hide anything."""
+
+
+def _selects(query: str) -> bool:
+    if len(query) > _LONGEST or _ASKS.match(query) is None:
+        return False
+    bare = _QUOTED.sub("''", query)
+    return _DOES.search(bare) is None and ";" not in bare.rstrip().removesuffix(";")
