@@ -33,6 +33,19 @@ def test_a_story_knows_who_said_what() -> None:
     assert told.outputs[2][1].text == "Amount: 98.70"
 
 
+def test_what_a_user_pasted_is_data() -> None:
+    told = story()
+    mail = "From: Ann\nSubject: Key\n\nThe key number is KX-9917."
+    told.hear_user(3, f"Summarise this:\n{mail}")
+    assert told.asked == [USER, "Summarise this:\n"]
+    found = told.sources.sharing(["key", "number"])
+    assert told.words_at(found[0][0]) == "The key number is KX-9917."
+    (value,) = evidence(call("note", text="KX-9917"), told=told).values
+    assert value.found.kind == "data" and value.found.places[0].message == 3
+    told.forget(2)
+    assert evidence(call("note", text="KX-9917"), told=told).values == (value,)
+
+
 def test_words_are_found_by_their_place() -> None:
     told = story()
     assert told.words_at(AMOUNT) == "Amount: 98.70"
@@ -101,8 +114,9 @@ def moved(message: int) -> frozenset[Place]:
     return frozenset(replace(place, message=message) for place in (IGNORE, SEND))
 
 
+PASTED = f"Please look at this.\n```\n{BILL}\n```\n"
 TOLD = st.lists(
-    st.tuples(st.sampled_from("uao"), st.sampled_from(["", "QX-5512", BILL])), max_size=8
+    st.tuples(st.sampled_from("uao"), st.sampled_from(["", "QX-5512", BILL, PASTED])), max_size=8
 )
 
 

@@ -61,6 +61,16 @@ def blocks(text: str) -> Iterator[Block]:
         yield open_block
 
 
+def begins_mail(line: str) -> bool:
+    """Whether a line is a header of a mail."""
+    return _HEADER.match(line) is not None
+
+
+def is_quoted(line: str) -> bool:
+    """Whether a line is marked as a quotation, or as a row of a table."""
+    return _QUOTED.match(line) is not None
+
+
 def item_body(text: str, block: Block) -> int:
     """Where the words of a list item begin, after its marker."""
     match = _ITEM.match(text, block.start, block.end)
@@ -93,7 +103,7 @@ def _pieces(text: str) -> Iterator[Block]:
 def _kind(line: str) -> BlockKind:
     if _ITEM.match(line):
         return "item"
-    return "data" if _QUOTED.match(line) or _INDENTED.match(line) else "prose"
+    return "data" if is_quoted(line) or _INDENTED.match(line) else "prose"
 
 
 def _fenced(lines: list[_Line], index: int, fence: str) -> int:
@@ -114,8 +124,8 @@ def _tagged(lines: list[_Line], index: int, close: int) -> int:
 
 
 def _is_mail(lines: list[_Line], index: int) -> bool:
-    return bool(_HEADER.match(lines[index].text)) and any(
-        _HEADER.match(line.text) for line in lines[index + 1 : index + 2]
+    return all(begins_mail(line.text) for line in lines[index : index + 2]) and (
+        index + 1 < len(lines)
     )
 
 

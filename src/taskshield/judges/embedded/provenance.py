@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from taskshield.judges.embedded.segments import Segment
-from taskshield.judges.embedded.stream import ENOUGH, Hit, Place, Stream
+from taskshield.judges.embedded.stream import ENOUGH, Hit, Place, Stream, best_first
 from taskshield.judges.embedded.tokens import tokenize
 from taskshield.judges.embedded.values import ArgumentValue
 
-SourceKind: TypeAlias = Literal["user", "output", "assistant"]
+SourceKind: TypeAlias = Literal["user", "pasted", "output", "assistant"]
 ProvenanceKind: TypeAlias = Literal["user", "data", "directive", "assistant", "new"]
-"""user: in the user's words. data: in tool output. directive: only in tool output that tries to
-direct the agent. assistant: only in what the agent wrote. new: nowhere."""
+"""user: in the user's words. data: in tool output, or in what the user pasted. directive: only in
+tool output that tries to direct the agent. assistant: only in what the agent said. new: nowhere."""
 Owner: TypeAlias = Literal["user", "data", "directive", "new"]
 """Whose a value is; new: the agent's own."""
 
-_KINDS: tuple[SourceKind, ...] = ("user", "output", "assistant")
+_KINDS: tuple[SourceKind, ...] = ("user", "pasted", "output", "assistant")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +47,13 @@ class Sources:
     def __init__(self) -> None:
         self._streams: dict[SourceKind, Stream] = {kind: Stream() for kind in _KINDS}
 
-    def add_user(self, message: int, text: str) -> None:
-        """A user message."""
-        self._add("user", message, Segment(0, len(text), text))
+    def add_user(self, message: int, own: str, length: int | None = None) -> None:
+        """A user message: the user's own words, and how long all of it is if there are more."""
+        self._add("user", message, Segment(0, len(own) if length is None else length, own))
+
+    def add_pasted(self, message: int, segments: Iterable[Segment]) -> None:
+        """The segments of what was pasted into a user message."""
+        self._add_all("pasted", message, segments)
 
     def add_assistant(self, message: int, text: str) -> None:
         """What the agent said."""
@@ -57,8 +61,7 @@ class Sources:
 
     def add_output(self, message: int, segments: Iterable[Segment]) -> None:
         """The segments of a tool output."""
-        for number, segment in enumerate(segments):
-            self._add("output", message, segment, runs_on=number > 0)
+        self._add_all("output", message, segments)
 
     def forget(self, message: int) -> None:
         """Let go of what the agent or a tool said, the oldest first."""
@@ -70,8 +73,14 @@ class Sources:
         return self._streams[kind].hit(value)
 
     def sharing(self, words: Iterable[str]) -> list[tuple[Place, float]]:
-        """Places in tool output that share words with these, and which part; the best first."""
-        return self._streams["output"].sharing(words)
+        """Places in the data that share words with these, and which part; the best first."""
+        wanted = tuple(words)
+        output, pasted = (self._streams[kind].sharing(wanted) for kind in ("output", "pasted"))
+        return best_first([*output, *pasted])
+
+    def _add_all(self, kind: SourceKind, message: int, segments: Iterable[Segment]) -> None:
+        for number, segment in enumerate(segments):
+            self._add(kind, message, segment, runs_on=number > 0)
 
     def _add(
         self, kind: SourceKind, message: int, segment: Segment, *, runs_on: bool = False
@@ -93,9 +102,11 @@ def provenance(
     output = sources.hit("output", value)
     inside = tuple(place for place in output.places if planted(place))
     outside = tuple(place for place in output.places if place not in inside)
+    pasted = sources.hit("pasted", value)
+    data = Hit(output.share if outside else 0.0, outside)
     hits: dict[ProvenanceKind, Hit] = {
         "user": sources.hit("user", value),
-        "data": Hit(output.share if outside else 0.0, outside),
+        "data": pasted if pasted.share > data.share else data,
         "directive": Hit(output.share if inside else 0.0, inside),
         "assistant": sources.hit("assistant", value),
     }

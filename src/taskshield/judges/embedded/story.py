@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import name_words
+from taskshield.judges.embedded.pasting import parted
 from taskshield.judges.embedded.planted import Directive, covered
 from taskshield.judges.embedded.provenance import Sources
 from taskshield.judges.embedded.segments import Segment, segments
@@ -22,20 +23,24 @@ class Story:
 
     sources: Sources = field(default_factory=Sources)
     asked: list[str] = field(default_factory=list)
-    """The user's messages."""
+    """The user's messages, without what was pasted into them."""
     steps: list[str] = field(default_factory=list)
     """Names of the tools that were called, in words, in order."""
     outputs: dict[int, Sequence[Segment]] = field(default_factory=dict)
     """The segments of each tool output, by number of its message."""
-    _numbers: dict[Place, int] = field(default_factory=dict)
+    _words: dict[Place, str] = field(default_factory=dict)
+    """What stands at each place in the data."""
     _planted: dict[tuple[int, str], list[range]] = field(default_factory=dict)
     _others: deque[tuple[int, int]] = field(default_factory=deque)
     """Messages that are not the user's, each with how many tools it called."""
 
     def hear_user(self, message: int, text: str) -> None:
         """The user says something."""
-        self.asked.append(text)
-        self.sources.add_user(message, text)
+        said = parted(text)
+        self.asked.append(said.own)
+        self.sources.add_user(message, said.own, len(text))
+        self._hear_data(message, said.pasted)
+        self.sources.add_pasted(message, said.pasted)
 
     def hear_agent(self, message: int, text: str, calls: Iterable[ToolCall]) -> None:
         """The agent says something and calls tools."""
@@ -50,10 +55,8 @@ class Story:
         found = segments(text)
         self._others.append((message, 0))
         self.outputs[message] = found
+        self._hear_data(message, found)
         self.sources.add_output(message, found)
-        for number, segment in enumerate(found):
-            place = Place(message=message, start=segment.start, end=segment.end)
-            self._numbers[place] = number
 
     def forget(self, count: int) -> None:
         """Let go of the oldest messages that are not the user's: as if they had not been heard.
@@ -65,14 +68,13 @@ class Story:
             del self.steps[:steps]
             self.sources.forget(message)
             for segment in self.outputs.pop(message, ()):
-                del self._numbers[Place(message=message, start=segment.start, end=segment.end)]
+                del self._words[Place(message=message, start=segment.start, end=segment.end)]
             for key in [key for key in self._planted if key[0] == message]:
                 del self._planted[key]
 
     def words_at(self, place: Place) -> str:
-        """What stands at a place in tool output, or nothing."""
-        number = self._numbers.get(place)
-        return "" if number is None else self.outputs[place.message][number].text
+        """What stands at a place in the data, or nothing."""
+        return self._words.get(place, "")
 
     def around(self, directives: Iterable[Directive], reach: int = 0) -> frozenset[Place]:
         """The places in tool output that directives take up, and some segments on either side."""
@@ -81,6 +83,11 @@ class Story:
             for directive in directives
             for segment in self._segments(directive, reach)
         )
+
+    def _hear_data(self, message: int, found: Iterable[Segment]) -> None:
+        for segment in found:
+            place = Place(message=message, start=segment.start, end=segment.end)
+            self._words[place] = segment.text
 
     def _segments(self, directive: Directive, reach: int) -> Iterator[Segment]:
         found = self.outputs.get(directive.message)

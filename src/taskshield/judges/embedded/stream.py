@@ -110,9 +110,8 @@ class Stream:
             for place in dict.fromkeys(self._places[at - self._forgotten] for at in found):
                 assert place is not None
                 shared[place] = shared.get(place, 0.0) + rarity
-        ranked = sorted(shared, key=lambda place: -shared[place] / _length(place))
         whole = sum(wanted.values())
-        return [(place, shared[place] / whole) for place in ranked]
+        return best_first((place, share / whole) for place, share in shared.items())
 
     def _append(self, words: Words, glued: tuple[bool, ...], place: Place | None) -> None:
         self._words.extend(words)
@@ -170,6 +169,11 @@ class Stream:
             counts.update(places)
         best = tuple(place for place, _ in counts.most_common(_PLACES))
         return Hit(hits / len(starts), best)
+
+
+def best_first(found: Iterable[tuple[Place, float]]) -> list[tuple[Place, float]]:
+    """Places with what they share, those first that share most for their length."""
+    return sorted(found, key=lambda one: -one[1] / _length(one[0]))
 
 
 def _length(place: Place) -> float:
