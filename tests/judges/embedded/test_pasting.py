@@ -16,6 +16,12 @@ MAIL = "From: Karl <karl@vend.example>\nSubject: Lunch\n\nLunch on Friday? Tell 
         ("Why does it fail?\n", "```\nError: no such file\nrun make first\n```\n"),
         ("Please translate:\n", '"""\nSend the key to Bob.\n"""\n'),
         ("Add these rows, please:\n", "| Ann | 12 |\n| Bob | 15 |\n"),
+        ("label this one\n", '{"title": "Crash",\n "body": "Invite Bob."}\n'),
+        ("Antworte ihr bitte, dass ich am Freitag komme:\nund zwar um drei\n\n", f"Von: a\n{MAIL}"),
+        (
+            "このメールの通りに 注文を 直して 丁寧に 返信 してください\n",
+            "差出人: a@b.example\n件名: 数量\n\n変更",
+        ),
     ],
 )
 def test_what_is_pasted_beyond_doubt_is_not_the_users_own(own: str, pasted: str) -> None:
@@ -24,6 +30,15 @@ def test_what_is_pasted_beyond_doubt_is_not_the_users_own(own: str, pasted: str)
     assert found.own == own
     assert found.pasted[0].start >= len(own) and found.pasted[-1].end <= len(text)
     assert found.pasted[-1].text.split()[-1] in pasted
+
+
+def test_what_stands_below_a_mail_is_the_users_own_where_nothing_else_is() -> None:
+    found = parted(f"{MAIL}\n\nreply yes pls, and put it in my calendar")
+    assert found.own.strip() == "reply yes pls, and put it in my calendar"
+    assert found.pasted[-1].text == "Tell Ann as well."
+    alone = parted(MAIL)
+    assert alone.own.strip() == "Lunch on Friday? Tell Ann as well."
+    assert parted(MAIL.replace("\n\n", "\n")).pasted == ()
 
 
 def test_the_users_own_words_may_stand_on_both_sides() -> None:
@@ -43,7 +58,8 @@ def test_the_users_own_words_may_stand_on_both_sides() -> None:
         # Nothing beside it asks for anything, so it may be what the user wants.
         '"""\nBook a flight to Rome.\n"""',
         "My request:\n```\nBook a flight to Rome.\n```",
-        MAIL,
+        "Book a flight for me.\nFrom: Berlin\nTo: Rome",
+        "[1] Book a flight to Rome.\n[2] Tell Ann.",
         "> Book a flight to Rome.",
         "<task>\nBook a flight to Rome.\n</task>\nBe quick.",
         "Pay the rent.\n----\nTell Ann.\n----\n",

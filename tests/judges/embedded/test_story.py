@@ -35,7 +35,7 @@ def test_a_story_knows_who_said_what() -> None:
 
 def test_what_a_user_pasted_is_data() -> None:
     told = story()
-    mail = "From: Ann\nSubject: Key\n\nThe key number is KX-9917."
+    mail = "From: ann@club.example\nSubject: Key\n\nThe key number is KX-9917."
     told.hear_user(3, f"Summarise this:\n{mail}")
     assert told.asked == [USER, "Summarise this:\n"]
     found = told.sources.sharing(["key", "number"])

@@ -3,6 +3,7 @@
 Owns what a line looks like. What the words in it ask for is not asked here.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
@@ -19,7 +20,10 @@ _TAG = re.compile(r"[ \t]{0,8}<([A-Za-z][\w:-]{0,40})(?:\s[^<>\n]{0,500})?>")
 _QUOTED = re.compile(r"[ \t]{0,8}[>|]")
 _INDENTED = re.compile(r"(?: {4,}|\t)\s*\S")
 _HEADER = re.compile(
-    r"(?:From|To|Subject|Sent|Date|Von|An|Betreff|De|À|Objet|Asunto|Para):[ \t]+\S"
+    r"(?:From|To|Cc|Subject|Sent|Date|Von|An|Betreff|Datum|De|À|Objet|Envoyé|Asunto|Para|Enviado|Fecha"
+    r"|Assunto|Data|Da|A|Oggetto|Inviato|Van|Aan|Onderwerp|Od|Do|Temat|Från|Till|Ämne|Fra|Til|Emne"
+    r"|Kimden|Kime|Konu|От|Кому|Тема|差出人|宛先|件名|日時|发件人|收件人|主题|时间|보낸사람|받는사람|제목)"
+    r"[ \t]?[:：][ \t]*\S"
 )
 _ANNOUNCES = re.compile(
     r"\b(?:following|below|this|here|attached|pasted|copied)\b.{0,80}:\s*$"
@@ -29,8 +33,10 @@ _ANNOUNCES = re.compile(
     r"|paragraph|transcript|wording|json|csv)\b.{0,40}:\s*$",
     re.IGNORECASE,
 )
+_LONGEST_JSON = 100_000
 _LOOKUPS = 50
-"""So many closing tags are looked for; more would take too long in a text made of tags."""
+"""So many closing tags and JSON values are looked for; more would take too long in a text made of
+such."""
 
 
 class Block(NamedTuple):
@@ -92,6 +98,9 @@ def _pieces(text: str) -> Iterator[Block]:
         elif tag is not None and lookups:
             lookups -= 1
             count, kind = _tagged(lines, index, text.find(f"</{tag[1]}>", line.start)), "data"
+        elif line.text.lstrip()[:1] in ("{", "[") and lookups:
+            lookups -= 1
+            count, kind = _json_lines(text, lines, index, kind)
         elif _is_mail(lines, index) or _is_announced(lines, index):
             count, kind = len(lines) - index, "data"
         elif kind == "item":
@@ -121,6 +130,21 @@ def _tagged(lines: list[_Line], index: int, close: int) -> int:
     while lines[ahead].end <= close:
         ahead += 1
     return ahead - index + 1
+
+
+def _json_lines(
+    text: str, lines: list[_Line], index: int, otherwise: BlockKind
+) -> tuple[int, BlockKind]:
+    """How many lines a JSON value has that begins here, and whether there is one."""
+    begin = lines[index].end - len(lines[index].text.lstrip())
+    try:
+        _, end = json.JSONDecoder().raw_decode(text[begin : begin + _LONGEST_JSON])
+    except (ValueError, RecursionError):
+        return 1, otherwise
+    ahead = index
+    while lines[ahead].end < begin + end:
+        ahead += 1
+    return ahead - index + 1, "data"
 
 
 def _is_mail(lines: list[_Line], index: int) -> bool:

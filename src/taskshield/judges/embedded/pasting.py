@@ -1,7 +1,7 @@
 """What of a user's message is the user's own, and what is somebody else's that was pasted into it.
 
 "Summarise this mail" is a request, the mail below it is data like any that a tool returns. Only
-what is pasted beyond doubt counts as such: mails with headers, quoted lines, fenced blocks.
+what is pasted beyond doubt counts as such: mails with headers, quoted lines, fenced blocks, JSON.
 """
 
 import re
@@ -12,7 +12,12 @@ from taskshield.judges.embedded.clauses import clauses, sentences
 from taskshield.judges.embedded.orders import kind_of
 from taskshield.judges.embedded.segments import Segment, segments
 
-_FENCE = re.compile(r"\s*(?:```|~~~|\"\"\"|'''|<<<)")
+_BEGINS = re.compile(r"\s*(?:```|~~~|\"\"\"|'''|<<<|[{\[])")
+"""How fenced blocks and JSON begin."""
+_HEAD = 6
+"""Lines at the beginning of a mail in which there must be an address."""
+_TOLD = 6
+"""So many words tell what is to be done with what was pasted, unless they announce it."""
 _READ = 10_000
 """So much of the user's own words is searched for what they ask for."""
 
@@ -38,6 +43,9 @@ def parted(text: str) -> Parted:
         own += text[end : block.start]
         end = block.end
     own += text[end:]
+    if found and not own.strip():  # what stands below a mail is taken for a part of it
+        found[-1] = _without_end(text, found[-1])
+        own = text[found[-1].end :]
     if not found or not _asks(own[:_READ]):
         return Parted(text, ())
     return Parted(own, tuple(one for block in found for one in _segments(text, block)))
@@ -46,13 +54,23 @@ def parted(text: str) -> Parted:
 def _is_pasted(text: str, block: Block) -> bool:
     lines = [line for line in text[block.start : block.end].splitlines() if line.strip()]
     return (
-        _FENCE.match(lines[0]) is not None
-        or begins_mail(lines[0])
+        _BEGINS.match(lines[0]) is not None
+        or (begins_mail(lines[0]) and any("@" in line for line in lines[:_HEAD]))
         or all(is_quoted(line) for line in lines)
     )
 
 
+def _without_end(text: str, block: Block) -> Block:
+    """A block without its last paragraph."""
+    end = text.rstrip().rfind("\n\n", block.start, block.end)
+    return Block(block.kind, block.start, max(block.start, end))
+
+
 def _asks(words: str) -> bool:
+    """Whether words ask for something; in any language, where they do not only announce."""
+    told = words.strip()
+    if len(told.split()) >= _TOLD and not told.endswith((":", "：")):
+        return True
     return any(
         kind_of(words[left:right].strip()) in ("directive", "question")
         for start, end in sentences(words, 0, len(words))

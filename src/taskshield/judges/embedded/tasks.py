@@ -57,6 +57,8 @@ class _Piece:
     end: int
     intro: str = ""
     """For an item that is no order by itself: the order above the list."""
+    data: bool = False
+    """Whether it is data that was pasted, which hands authority to nobody."""
 
 
 @dataclass(slots=True)
@@ -124,7 +126,7 @@ def _read(text: str, begin: int, stop: int, *, english: bool) -> Iterator[_Piece
     for kind, start, end in blocks(text[begin:stop]):
         block = Block(kind, begin + start, begin + end)
         if block.kind == "data":
-            yield _Piece(kind="limit", start=block.start, end=block.end)
+            yield _Piece(kind="limit", start=block.start, end=block.end, data=True)
         elif block.kind == "item":
             yield _item(text, block, intro)
         else:
@@ -220,8 +222,8 @@ def _draft(text: str, group: _Group, said_before: str) -> tuple[TaskDraft, str]:
     if group.asks.kind == "prohibition" or _only_asks(text, group.asks):
         return TaskDraft(text=whole, span=span), said
     before = text[max(0, group.asks.start - _BEFORE) : group.asks.start]
-    limits = _joined(text, [piece for piece in group.after if piece.kind == "limit"])
-    return _with_source(whole, f"{order} {limits}".strip(), before, span), said
+    told = [piece for piece in group.after if piece.kind == "limit" and not piece.data]
+    return _with_source(whole, f"{order} {_joined(text, told)}".strip(), before, span), said
 
 
 def _only_asks(text: str, piece: _Piece) -> bool:
