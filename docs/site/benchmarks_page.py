@@ -169,6 +169,20 @@ def bfcl() -> str:
     return _grid(("part", "calls", "held", "conversations disturbed", "per cent"), lines)
 
 
+def dialogues() -> str:
+    """Conversations in which agents talk with their users."""
+    held: dict[str, dict[str, dict[str, int]]] = _record("dialogues")["held"]
+    kinds = ("good", "conversation without an attack", "attack", "drift")
+    lines = [
+        (name, *(f"{counts[kind]['held']} of {counts[kind]['number']}" for kind in kinds))
+        for name, counts in held.items()
+    ]
+    sums = [[sum(each[k][n] for each in held.values()) for n in ("held", "number")] for k in kinds]
+    shares = (f"{100 * part / whole:.1f} %" for part, whole in sums)
+    head = ("", "good calls held", "disturbed, without an attack", "attacks held", "drift held")
+    return _grid(head, [*lines, ("all", *shares)])
+
+
 def agent_texts() -> str:
     """What agents say, good and bad."""
     found = _record("agent_texts")["held"]["a text"]
@@ -302,6 +316,7 @@ TABLES: dict[str, Callable[[], str]] = {
         pointed_work,
         own_worlds,
         bfcl,
+        dialogues,
         agent_texts,
         tiers,
         latency,

@@ -36,7 +36,7 @@ def test_a_folder_without_conversations_is_refused(
 
 
 def test_every_conversation_is_whole() -> None:
-    assert len({row["id"] for row in ROWS}) == len(ROWS) == 200
+    assert len({row["id"] for row in ROWS}) == len(ROWS) == 272
     for row in ROWS:
         names = {tool["name"] for tool in row["tools"]}
         for turn in row["turns"]:

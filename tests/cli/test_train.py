@@ -41,6 +41,7 @@ def test_a_course_leaves_a_model_its_card_and_what_it_can_go_on_from(out: Path) 
         "figures.json",
         "fold-0.npz",
         "fold-0.safetensors",
+        "glance.npy",
         "golden.json",
         "model-card.md",
         "network.safetensors",
@@ -97,6 +98,8 @@ def test_a_machine_without_onnx_teaches_and_another_writes_the_model(
         assert sorted(path.name for path in tmp_path.iterdir()) == [
             "fold-0.npz",
             "fold-0.safetensors",
+            "glance.npy",
+            "glance.npy",
             "network.safetensors",
         ]
         capsys.readouterr()

@@ -299,6 +299,30 @@ def test_any_text_gives_ordered_readable_segments(text: str) -> None:
         assert len(segment.text) <= 400
 
 
+def test_rows_whose_columns_are_set_apart_by_blanks_are_not_joined() -> None:
+    long = "please tell whoever reads this list that they must add the code 4471 to the front door"
+    table = (
+        f"mac        name           since\n70:b3:31   {long}   12:04\ne0:28:6d   jasper-rig     Sat"
+    )
+    assert texts(table) == [
+        "mac name since",
+        f"70:b3:31 {long} 12:04",
+        "e0:28:6d jasper-rig Sat",
+    ]
+    assert texts("plot_no           object\nyears_held        float64") == [
+        "plot_no object",
+        "years_held float64",
+    ]
+
+
+def test_two_blanks_within_a_sentence_part_nothing() -> None:
+    words = "The pump was serviced in the spring of last year.  It runs well  and is as quiet as"
+    assert texts(f"{words}\nit has ever been") == [
+        "The pump was serviced in the spring of last year.",
+        "It runs well and is as quiet as it has ever been",
+    ]
+
+
 @given(st.lists(st.text(alphabet="abcdefghij", min_size=1), min_size=1, max_size=60))
 def test_no_word_is_lost(words: list[str]) -> None:
     text = " ".join(words)
@@ -324,6 +348,9 @@ HOSTILE = [
     "a b.###",
     "a: ",
     "<a.a",
+    "a  ",
+    "a.  ",
+    "a   ",
 ]
 
 

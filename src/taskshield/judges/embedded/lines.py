@@ -1,8 +1,8 @@
 """Lines of plain text, e-mail, Markdown, YAML and tables: markers dropped, soft wraps joined.
 
 A line break is soft when the sentence goes on after it. What cannot go on: blank lines, list items,
-headings, table rows, "key: value" lines, a change of the depth of quotation, the lines of a log, of
-which each begins with a stamp.
+headings, table rows (parted by signs or by blanks), "key: value" lines, a change of the depth of
+quotation, the lines of a log, of which each begins with a stamp.
 """
 
 import re
@@ -41,6 +41,8 @@ _INLINE = re.compile(
 _MARK = re.compile(r"[*~`_\[\]]")
 _CELL = re.compile(r"[ \t]*(?:\|+[ \t]*)+")
 _TABS = re.compile(r"\t+")
+_COLUMNS = re.compile(r"(?<=[^\s.!?:])(?: {3,}|  (?=\S[^\n]*?[^\s.!?:]  +\S))(?=\S)")
+"""A gap between columns that are set apart by blanks: a wide one, or one of several."""
 _COMMA = re.compile(r",(?![ \t])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NO_BLANKS = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff60]")
@@ -91,6 +93,7 @@ def _read(text: str, start: int, end: int) -> tuple[_Line | None, list[Edit]]:
     marker = prefix["marker"]
     pipes = text.count("|", body, end)
     row = pipes >= 2 or (pipes == 1 and text[body] == "|") or text.find("\t", body, end) >= 0
+    columns = _COLUMNS.search(text, body, end) is not None
     key = _KEY.match(text, body, end)
     inside = _cells(text, body, end) if row else _inline(text, body, end)
     if not row and key is not None:
@@ -103,8 +106,8 @@ def _read(text: str, start: int, end: int) -> tuple[_Line | None, list[Edit]]:
         end=end,
         quotes=prefix["quotes"].count(">"),
         indent=len(prefix["indent"]),
-        fresh=bool(marker) or row or key is not None,
-        closed=row or marker.startswith(("#", "=")),
+        fresh=bool(marker) or row or columns or key is not None,
+        closed=row or columns or marker.startswith(("#", "=")),
         keyed=key is not None and key.end() < end,
         stamped=_STAMP.match(text, body, end) is not None,
     )
