@@ -98,8 +98,6 @@ def test_a_machine_without_onnx_teaches_and_another_writes_the_model(
         assert sorted(path.name for path in tmp_path.iterdir()) == [
             "fold-0.npz",
             "fold-0.safetensors",
-            "glance.npy",
-            "glance.npy",
             "network.safetensors",
         ]
         capsys.readouterr()

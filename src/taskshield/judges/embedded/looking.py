@@ -28,6 +28,11 @@ _DATABASES = frozenset(
 _SHELLS = ("bash", "sh", "zsh")
 _QUIET = re.compile(r"\s[12]?>\s?(?:/dev/null|&1)(?=[\s;|)]|$)")
 """What is thrown away, or sent where the rest goes."""
+_SINGLE = re.compile(r"'[^']*'")
+_DOUBLE = re.compile(r'"[^"]*"')
+_EXPANDED = frozenset("`${")
+_WILD = re.compile(r"(?<![^\s\"'])[*?\[]")
+"""A word that begins with it may become any name."""
 _JOINTS = frozenset({";", "&&", "||", "|", "\n"})
 _BRANCH_NAMES = re.compile(r"-(?:a|r|v|vv|-all|-remotes|-list|-verbose|-show-current|-sort=\S+)$")
 
@@ -75,8 +80,7 @@ def _as_text(command: object) -> str:
 
 def _reads(line: str) -> bool:
     line = _QUIET.sub(" ", line.strip())
-    # Outside quotes as well as in some of them a shell would run or write what stands there.
-    if not line or len(line) > _LONGEST or any(sign in line for sign in ("`", "$(", "<(", ">(")):
+    if not line or len(line) > _LONGEST or _is_replaced(line):
         return False
     lexer = shlex.shlex(line.replace("\n", " ; "), posix=True, punctuation_chars="();<>|&")
     lexer.commenters = ""
@@ -96,6 +100,20 @@ def _reads(line: str) -> bool:
     return all(map(_looks, filter(None, commands)))
 
 
+def _is_replaced(line: str) -> bool:
+    """Whether a shell may put something else in the place of a word: names of files, a variable.
+
+    What it puts there may be an option, or what another command prints.
+    """
+    if "\\" not in line and '"' not in line:  # then these are quotes beyond doubt
+        line = _SINGLE.sub("''", line)
+    if not _EXPANDED.isdisjoint(line):
+        return True
+    if "\\" not in line and "'" not in line:
+        line = _DOUBLE.sub('""', line)
+    return _WILD.search(line) is not None
+
+
 def _looks(command: list[str]) -> bool:
     rule = _RULES.get(command[0])
     return rule is not None and rule(command[1:])
@@ -105,9 +123,22 @@ def _always(_: list[str]) -> bool:
     return True
 
 
-def _without(*options: str) -> Rule:
-    """A rule: only where no argument begins with one of these."""
-    return lambda arguments: not any(one.startswith(options) for one in arguments)
+def _without(*options: str, letters: str = "") -> Rule:
+    """A rule: only without these options, however short they are cut, and without these letters."""
+
+    def looks(arguments: list[str]) -> bool:
+        return not any(
+            one.startswith(options)
+            or (one.startswith("--") and _begins_one_of(one.partition("=")[0], options))
+            or (re.match(r"-[^-]", one) is not None and not set(letters).isdisjoint(one))
+            for one in arguments
+        )
+
+    return looks
+
+
+def _begins_one_of(name: str, options: tuple[str, ...]) -> bool:
+    return name != "--" and any(option.startswith(name) for option in options)
 
 
 def _prints_lines(arguments: list[str]) -> bool:
@@ -125,11 +156,11 @@ def _git(arguments: list[str]) -> bool:
         arguments = arguments[1 if arguments[0] == "--no-pager" else 2 :]
     match arguments:
         case ["status" | "diff" | "log" | "show" | "blame" | "shortlog" | "ls-files", *rest]:
-            return _without("--output", "-o", "--ext-diff", "--textconv")(rest)
+            return _without("--output", "--ext-diff", "--textconv")(rest)
         case ["rev-parse" | "describe" | "check-ignore" | "ls-tree" | "cat-file", *rest]:
             return _without("--textconv", "--filters")(rest)
         case ["grep", *rest]:
-            return _without("-O", "--open-files-in-pager", "--ext-grep", "--textconv")(rest)
+            return _without("--open-files-in-pager", "--ext-grep", "--textconv", letters="O")(rest)
         case ["branch" | "tag" | "remote", *rest]:
             return all(map(_BRANCH_NAMES.match, rest))
         case ["stash", "list"]:
@@ -149,8 +180,8 @@ _RULES: Mapping[str, Rule] = {
     "git": _git,
     "rg": _without("--pre", "--hostname-bin"),
     "sed": _prints_lines,
-    "sort": _without("-o", "--output", "--compress-program", "-T", "--temporary-directory"),
-    "tree": _without("-o"),
+    "sort": _without("--output", "--compress-program", "--temporary-directory", letters="oT"),
+    "tree": _without("--output", letters="o"),
 }
 """By program, when it only looks."""
 
