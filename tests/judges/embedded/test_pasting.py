@@ -59,7 +59,7 @@ def test_the_users_own_words_may_stand_on_both_sides() -> None:
         '"""\nBook a flight to Rome.\n"""',
         "My request:\n```\nBook a flight to Rome.\n```",
         "Book a flight for me.\nFrom: Berlin\nTo: Rome",
-        "[1] Book a flight to Rome.\n[2] Tell Ann.",
+        "Please do these two things for me today\n[1] Book a flight to Rome.\n[2] Tell Ann.",
         "> Book a flight to Rome.",
         "<task>\nBook a flight to Rome.\n</task>\nBe quick.",
         "Pay the rent.\n----\nTell Ann.\n----\n",

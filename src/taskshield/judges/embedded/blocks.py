@@ -144,13 +144,14 @@ def _json_lines(
     ahead = index
     while lines[ahead].end < begin + end:
         ahead += 1
+    if text[begin + end : lines[ahead].end].strip():  # "[1] Book a flight"
+        return 1, otherwise
     return ahead - index + 1, "data"
 
 
 def _is_mail(lines: list[_Line], index: int) -> bool:
-    return all(begins_mail(line.text) for line in lines[index : index + 2]) and (
-        index + 1 < len(lines)
-    )
+    first_two = lines[index : index + 2]
+    return len(first_two) == 2 and all(begins_mail(line.text) for line in first_two)
 
 
 def _is_announced(lines: list[_Line], index: int) -> bool:
