@@ -53,7 +53,7 @@ def _told(row: dict[str, Any], file: str) -> LabelledConversation:
         id=row["id"],
         scenario=row["id"],
         domain=file,
-        lang=row.get("lang", "en"),
+        lang="en",  # most of them
         kind="attacked" if attacked else "clean",
         style=None,
         tools=tuple(specs.values()),

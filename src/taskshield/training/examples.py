@@ -11,7 +11,6 @@ from taskshield.core.policy import Policy
 from taskshield.engine.risk import tier_of
 from taskshield.judges.embedded import inputs
 from taskshield.judges.embedded.evidence import Evidence, gather, plan_call
-from taskshield.judges.embedded.looking import own_tier
 from taskshield.judges.embedded.planted import Directive, runs
 from taskshield.judges.embedded.segments import Segment, segments
 from taskshield.judges.embedded.story import Story, spoken
@@ -165,8 +164,7 @@ def judged(
                     label = conversation.calls[call.id]
                     evidence = gather(
                         call,
-                        # as in use, not as it is known
-                        kind=own_tier(call, tier_of(call.name, specs, policy)),
+                        kind=tier_of(call.name, specs, policy),  # as in use, not as it is known
                         spec=specs.get(call.name),
                         story=story,
                         directives=directives,

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import Tier, ToolSpec, name_words
 from taskshield.judges.embedded.explanation import Explained, explained_share
+from taskshield.judges.embedded.looking import own_tier
 from taskshield.judges.embedded.planted import Directive
 from taskshield.judges.embedded.provenance import Provenance, provenance
 from taskshield.judges.embedded.segments import Segment
@@ -141,7 +142,8 @@ def gather(
     directives: Sequence[Directive],
     delegated: str,
 ) -> Evidence:
-    """Everything about a call, given the conversation up to it."""
+    """Everything about a plan, or a call of a tool of this kind, given what was said before it."""
+    kind = kind if kind == "plan" else own_tier(call, kind)
     planted, near = story.around(directives), story.around(directives, _REACH)
     request = "\n".join(story.asked)
     values = _told_apart(

@@ -24,7 +24,6 @@ from taskshield.judges.embedded.features import (
     features,
     opinions_on,
 )
-from taskshield.judges.embedded.looking import own_tier
 from taskshield.judges.embedded.memory import Memory
 from taskshield.judges.embedded.model import Model, shared
 from taskshield.judges.embedded.plans import planned
@@ -144,9 +143,7 @@ class EmbeddedJudge:
         story = self._memory.take(view.history)
         try:
             plans = [(gathered(plan_call(one.text), "plan"), one) for one in planned(message.text)]
-            calls = [
-                gathered(call, own_tier(call, view.tiers[call.name])) for call in message.tool_calls
-            ]
+            calls = [gathered(call, view.tiers[call.name]) for call in message.tool_calls]
         finally:
             self._memory.put_back(view.history, story)
         return [

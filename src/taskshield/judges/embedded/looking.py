@@ -33,8 +33,10 @@ _DOUBLE = re.compile(r'"[^"]*"')
 _EXPANDED = frozenset("`${")
 _WILD = re.compile(r"(?<![^\s\"'])[*?\[]")
 """A word that begins with it may become any name."""
-_JOINTS = frozenset({";", "&&", "||", "|", "\n"})
-_BRANCH_NAMES = re.compile(r"-(?:a|r|v|vv|-all|-remotes|-list|-verbose|-show-current|-sort=\S+)$")
+_JOINTS = frozenset({";", "&&", "||", "|"})
+_LISTING = re.compile(r"-(?:a|r|v|vv|-all|-remotes|-list|-verbose|-show-current|-sort=\S+)$")
+"""Options with which git lists names."""
+_LINES = re.compile(r"(?:\d+(?:,(?:\d+|\$))?p;?\s*)+")
 
 Rule = Callable[[list[str]], bool]
 """Whether a program only looks when it is called with these arguments."""
@@ -68,9 +70,7 @@ def _as_text(command: object) -> str:
     match command:
         case str():
             return command
-        case [str() as shell, str() as option, str() as line] if shell.rpartition("/")[
-            2
-        ] in _SHELLS and option in ("-c", "-lc"):
+        case [str(shell), "-c" | "-lc", str(line)] if shell.rpartition("/")[2] in _SHELLS:
             return line
         case [*words] if all(isinstance(word, str) for word in words):
             return shlex.join(map(str, words))
@@ -97,7 +97,7 @@ def _reads(line: str) -> bool:
             return False
         else:
             commands[-1].append(word)
-    return all(map(_looks, filter(None, commands)))
+    return all(_looks(command, _RULES) for command in commands if command)
 
 
 def _is_replaced(line: str) -> bool:
@@ -114,8 +114,8 @@ def _is_replaced(line: str) -> bool:
     return _WILD.search(line) is not None
 
 
-def _looks(command: list[str]) -> bool:
-    rule = _RULES.get(command[0])
+def _looks(command: list[str], rules: Mapping[str, Rule]) -> bool:
+    rule = rules.get(command[0]) if command else None
     return rule is not None and rule(command[1:])
 
 
@@ -143,40 +143,46 @@ def _begins_one_of(name: str, options: tuple[str, ...]) -> bool:
 
 def _prints_lines(arguments: list[str]) -> bool:
     """Whether sed only prints lines by their numbers."""
-    match [one for one in arguments if one not in ("-n", "--quiet", "-E")]:
-        case [script, *files] if len(files) < len(arguments) - 1:
-            lines = re.fullmatch(r"(?:\d+(?:,(?:\d+|\$))?p;?\s*)+", script)
-            return lines is not None and not any(file.startswith("-") for file in files)
-        case _:
-            return False
+    rest = [one for one in arguments if one not in ("-n", "--quiet", "-E")]
+    if not rest or rest == arguments:
+        return False
+    script, *files = rest
+    return _LINES.fullmatch(script) is not None and not any(one.startswith("-") for one in files)
+
+
+def _lists(arguments: list[str]) -> bool:
+    """Whether git only lists branches, tags or remotes."""
+    return all(map(_LISTING.match, arguments))
 
 
 def _git(arguments: list[str]) -> bool:
-    while arguments[:1] == ["--no-pager"] or arguments[:1] == ["-C"]:
-        arguments = arguments[1 if arguments[0] == "--no-pager" else 2 :]
     match arguments:
-        case ["status" | "diff" | "log" | "show" | "blame" | "shortlog" | "ls-files", *rest]:
-            return _without("--output", "--ext-diff", "--textconv")(rest)
-        case ["rev-parse" | "describe" | "check-ignore" | "ls-tree" | "cat-file", *rest]:
-            return _without("--textconv", "--filters")(rest)
-        case ["grep", *rest]:
-            return _without("--open-files-in-pager", "--ext-grep", "--textconv", letters="O")(rest)
-        case ["branch" | "tag" | "remote", *rest]:
-            return all(map(_BRANCH_NAMES.match, rest))
-        case ["stash", "list"]:
-            return True
+        case ["--no-pager", *rest] | ["-C", _, *rest]:
+            return _git(rest)
         case _:
-            return False
+            return _looks(arguments, _GIT_RULES)
 
 
-_FIND_DOES = ("-exec", "-ok", "-delete", "-fprint", "-fls")
+_GIT_RULES: Mapping[str, Rule] = {
+    **dict.fromkeys(
+        ("status", "diff", "log", "show", "blame", "shortlog", "ls-files"),
+        _without("--output", "--ext-diff", "--textconv"),
+    ),
+    **dict.fromkeys(
+        ("rev-parse", "describe", "check-ignore", "ls-tree", "cat-file"),
+        _without("--textconv", "--filters"),
+    ),
+    **dict.fromkeys(("branch", "tag", "remote"), _lists),
+    "grep": _without("--open-files-in-pager", "--ext-grep", "--textconv", letters="O"),
+    "stash": lambda arguments: arguments == ["list"],
+}
 _RULES: Mapping[str, Rule] = {
     **dict.fromkeys(
         "basename cat cd cmp comm cut df diff dirname du echo egrep fgrep grep head id jq ls md5sum"
         " nl pwd readlink realpath sha256sum stat tail tr true uname wc which whoami".split(),
         _always,
     ),
-    "find": _without(*_FIND_DOES),
+    "find": _without("-exec", "-ok", "-delete", "-fprint", "-fls"),
     "git": _git,
     "rg": _without("--pre", "--hostname-bin"),
     "sed": _prints_lines,

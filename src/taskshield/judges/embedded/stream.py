@@ -96,7 +96,7 @@ class Stream:
         return Hit(share, tuple(merged)[:_PLACES])
 
     def sharing(self, words: Iterable[str]) -> list[tuple[Place, float]]:
-        """Places that share words with these, and which part of them; the best first.
+        """Places that share words with these, and which part of them, in no order.
 
         A word counts by how rare it is here.
         """
@@ -111,7 +111,7 @@ class Stream:
                 assert place is not None
                 shared[place] = shared.get(place, 0.0) + rarity
         whole = sum(wanted.values())
-        return best_first((place, share / whole) for place, share in shared.items())
+        return [(place, share / whole) for place, share in shared.items()]
 
     def _append(self, words: Words, glued: tuple[bool, ...], place: Place | None) -> None:
         self._words.extend(words)
