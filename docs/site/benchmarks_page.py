@@ -7,11 +7,20 @@ picture beside it, with what this makes.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from bars import Bar, chart
+from held_tables import (
+    agent_texts,
+    bfcl,
+    dialogues,
+    own_worlds,
+    pointed_work,
+    public_conversations,
+)
+from records import RESULTS, grid, record
 
 from taskshield.evals.show.published import GPT_4O, NO_DEFENCE, TASK_SHIELD, rows
 from taskshield.evals.show.tables import percent
@@ -19,7 +28,6 @@ from taskshield.evals.show.tables import percent
 DOCS = Path(__file__).parents[1]
 PAGE = DOCS / "benchmarks.md"
 PICTURE = DOCS / "benchmarks-attacks.svg"
-RESULTS = DOCS.parent / "benchmarks" / "results"
 _MARKED = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 _EXAM = "worst-case-v1-important_instructions"
 _UNLIKE = "The judge was tried on fewer of the user's tasks than no defence was: compare with care."
@@ -48,7 +56,7 @@ def picture() -> str:
 def worst_case() -> str:
     """The worst-case agent behind each judge."""
     judges = ("none", "allow-all", "block-side-effects", "embedded")
-    return _grid(
+    return grid(
         ("judge", "CU", "U", "ASR"),
         [
             (_judge(judge), *_shares(each["overall"], "clean_utility", "utility", "asr"))
@@ -61,7 +69,7 @@ def worst_case() -> str:
 def by_suite() -> str:
     """The embedded judge in each of AgentDojo's suites."""
     (result,) = _results(f"{_EXAM}-embedded")
-    return _grid(
+    return grid(
         ("suite", "CU", "U", "ASR"),
         [
             (suite, *_shares(each, "clean_utility", "utility", "asr"))
@@ -88,7 +96,7 @@ def replay() -> str:
         for row in rows(2)
         if row.model == GPT_4O and row.defence in (NO_DEFENCE, TASK_SHIELD)
     ]
-    return _grid(("gpt-4o", "CU", "U", "ASR"), [*ours, *theirs])
+    return grid(("gpt-4o", "CU", "U", "ASR"), [*ours, *theirs])
 
 
 def clean() -> str:
@@ -102,7 +110,7 @@ def clean() -> str:
         for version in ("v1", "v1.2.1")
         for each in _results(f"replay-{version}-clean-embedded")
     ]
-    return _grid(("agent", "runs", "false blocks", "disturbed"), found)
+    return grid(("agent", "runs", "false blocks", "disturbed"), found)
 
 
 def other_attacks() -> str:
@@ -122,7 +130,7 @@ def adaptive_attacks() -> str:
         without = (f"`{each['attack']}`", str(runs), *_shares(bare, "asr"))
         lines.append((*without, str(own_runs), *_shares(guarded, "utility", "asr")))
     head = ("attack", "runs, no defence", "ASR", "runs, `embedded`", "U", "ASR")
-    return _grid(head, lines) if alike else f"{_grid(head, lines)}\n\n{_UNLIKE}"
+    return grid(head, lines) if alike else f"{grid(head, lines)}\n\n{_UNLIKE}"
 
 
 def redaction() -> str:
@@ -133,92 +141,20 @@ def redaction() -> str:
     return f"{table}\n\nOf clean tool outputs, {lost[0]} per cent lost something."
 
 
-def public_conversations() -> str:
-    """Conversations composed of public data."""
-    return _held("public_conversations")
-
-
-def pointed_work() -> str:
-    """Conversations in which users point at what others ask for."""
-    return _held("pointed_work")
-
-
-def own_worlds() -> str:
-    """Worlds that were written apart from our scenarios, with and without attacks."""
-    held: dict[str, dict[str, dict[str, int]]] = _record("own_worlds")["held"]
-    lines = []
-    for user in ("the user asks", "the user points", "the user hands over"):
-        clean = held[f"{user}, no attack"]
-        counts = [clean["good"], clean["conversation without an attack"]]
-        counts += [held[f"{user}, {w}"]["attack"] for w in ("plain", "dressed", "blended")]
-        lines.append((user, *map(_share_held, counts)))
-    head = ("", "good calls held", "tasks disturbed", "plain attacks held", "dressed", "blended")
-    return _grid(head, lines)
-
-
-def bfcl() -> str:
-    """A public suite without attacks."""
-    found = _record("bfcl")["held"]
-    lines = []
-    for part, counts in found.items():
-        calls = [each for what, each in counts.items() if what != "conversation"]
-        number, held = (sum(each[key] for each in calls) for key in ("number", "held"))
-        whole = counts["conversation"]
-        disturbed = f"{whole['held']} of {whole['number']}"
-        lines.append((f"`{part}`", f"{number:,}", str(held), disturbed, _share_held(whole)))
-    return _grid(("part", "calls", "held", "conversations disturbed", "per cent"), lines)
-
-
-def dialogues() -> str:
-    """Conversations in which agents talk with their users."""
-    held: dict[str, dict[str, dict[str, int]]] = _record("dialogues")["held"]
-    kinds = ("good", "conversation without an attack", "attack", "drift")
-    lines = [
-        (name, *(f"{counts[kind]['held']} of {counts[kind]['number']}" for kind in kinds))
-        for name, counts in held.items()
-    ]
-    sums = [[sum(each[k][n] for each in held.values()) for n in ("held", "number")] for k in kinds]
-    shares = (f"{100 * part / whole:.1f} %" for part, whole in sums)
-    head = ("", "good calls held", "disturbed, without an attack", "attacks held", "drift held")
-    return _grid(head, [*lines, ("all", *shares)])
-
-
-def agent_texts() -> str:
-    """What agents say, good and bad."""
-    found = _record("agent_texts")["held"]["a text"]
-    lines = [(kind, str(each["number"]), _share_held(each)) for kind, each in found.items()]
-    return _grid(("texts", "number", "sent back"), lines)
-
-
-def _held(name: str) -> str:
-    return _grid(
-        ("conversations in which", "of", "number", "held"),
-        [
-            (who, what, f"{each['number']:,}", _share_held(each))
-            for who, counts in _record(name)["held"].items()
-            for what, each in counts.items()
-        ],
-    )
-
-
-def _share_held(count: dict[str, int]) -> str:
-    return f"{100 * count['held'] / count['number']:.1f}"
-
-
 def tiers() -> str:
     """What tools are taken for, by what they are."""
-    found: dict[str, dict[str, int]] = _record("tiers")["taken_for"]
+    found: dict[str, dict[str, int]] = record("tiers")["taken_for"]
     lines = []
     for tier, others in found.items():
         number = sum(others.values())
         shares = (f"{100 * others.get(other, 0) / number:.1f}" for other in found)
         lines.append((f"`{tier}`", f"{number:,}", *shares))
-    return _grid(("is", "tools", *(f"`{tier}`" for tier in found)), lines)
+    return grid(("is", "tools", *(f"`{tier}`" for tier in found)), lines)
 
 
 def latency() -> str:
     """Milliseconds of the embedded judge, in process."""
-    told = _record("embedded_latency")
+    told = record("embedded_latency")
     checks = [
         (what, str(each["count"]), *(_ms(each[f"{at}_ms"]) for at in ("p50", "p90", "p99")))
         for what, each in told["checks"].items()
@@ -228,15 +164,15 @@ def latency() -> str:
         ("one output of 1 MB", f"{large['1000000']:.0f} s"),
         ("start of a process until an attack is stopped", f"{start['median_seconds']:.2f} s"),
         ("resident memory after that", f"{start['resident_mib']:.1f} MiB"),
-        ("`import taskshield`", f"{_record('import_time')['import_ms']:.0f} ms"),
+        ("`import taskshield`", f"{record('import_time')['import_ms']:.0f} ms"),
     ]
-    first = _grid(("check of", "checks", "p50 ms", "p90 ms", "p99 ms"), checks)
-    return f"{first}\n\n{_grid(('what', 'takes'), more)}"
+    first = grid(("check of", "checks", "p50 ms", "p90 ms", "p99 ms"), checks)
+    return f"{first}\n\n{grid(('what', 'takes'), more)}"
 
 
 def server() -> str:
     """The server beside a bare pass-through and another proxy."""
-    told = _record("server")
+    told = record("server")
     single = [each for each in told["azure"] if each["checks"] == 1 and each["clients"] == 1]
     lines: list[tuple[str, ...]] = [
         (f"over HTTP, p50 ms: {each['new']}", _ms(each["whole_ms"]["p50"]), "", "")
@@ -251,7 +187,7 @@ def server() -> str:
             lines.append((f"{what}: newest message {newest}", *map(_ms, cells)))
     lines.append(("start to ready, s", f"{told['start']['median_seconds']:.1f}", "", ""))
     lines.append(("memory after all, MiB", f"{told['memory_after_mib']['resident']:.1f}", "", ""))
-    return _grid(("what", *_TARGETS), lines)
+    return grid(("what", *_TARGETS), lines)
 
 
 def budgets() -> str:
@@ -263,14 +199,14 @@ def budgets() -> str:
             f"{each['measured']:g}",
             "met" if each["met"] else "**missed**",
         )
-        for each in _record("server")["budgets"]
+        for each in record("server")["budgets"]
     ]
-    return _grid(("what", "budget", "measured", ""), found)
+    return grid(("what", "budget", "measured", ""), found)
 
 
 def llm_cost() -> str:
     """Model calls of an LLM judge."""
-    told = _record("llm_cost")
+    told = record("llm_cost")
     names = {
         "ours": "taskshield",
         "ours, cache": "taskshield with its cache, one shield for all runs",
@@ -289,7 +225,7 @@ def llm_cost() -> str:
                 "" if tokens is None else f"{tokens:,.0f}",
             )
         )
-    return _grid(("scheme", "model calls", "a checked message", "prompt tokens of it"), found)
+    return grid(("scheme", "model calls", "a checked message", "prompt tokens of it"), found)
 
 
 def records() -> str:
@@ -329,13 +265,8 @@ TABLES: dict[str, Callable[[], str]] = {
 """What a mark may name."""
 
 
-def _record(name: str) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    return told
-
-
 def _results(name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = _record(name)["results"]
+    found: list[dict[str, Any]] = record(name)["results"]
     return found
 
 
@@ -351,7 +282,7 @@ def _worst_first(name: str) -> list[dict[str, Any]]:
 
 
 def _attacks(found: Iterable[dict[str, Any]]) -> str:
-    return _grid(
+    return grid(
         ("attack", "runs", "U", "ASR"),
         [
             (
@@ -397,12 +328,6 @@ def _words(judge: str) -> str:
 
 def _ms(value: float) -> str:
     return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
-
-
-def _grid(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    rule = " | ".join(["---", *["---:"] * (len(head) - 1)])
-    body = [f"| {' | '.join(line)} |" for line in lines]
-    return "\n".join([f"| {' | '.join(head)} |", f"| {rule} |", *body])
 
 
 if __name__ == "__main__":
