@@ -48,15 +48,15 @@ fix: $(STAMP) ## format and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 bench: $(STAMP) ## run the benchmarks (RUNS=files of recorded AgentDojo runs)
-	$(BIN)/python benchmarks/import_time.py
-	$(BIN)/python benchmarks/server.py
-	$(BIN)/python benchmarks/page.py
-	$(BIN)/python benchmarks/page_figures.py
+	$(BIN)/python lab/benchmarks/import_time.py
+	$(BIN)/python lab/benchmarks/server.py
+	$(BIN)/python lab/benchmarks/page.py
+	$(BIN)/python lab/benchmarks/page_figures.py
 	set -e; for judge in $(EXTREMES); do \
-	  $(BIN)/taskshield bench worst-case --judge $$judge --out benchmarks/results --overwrite; done
-	$(if $(RUNS),$(BIN)/python benchmarks/llm_cost.py $(RUNS),@echo "RUNS is not set: llm_cost.py was not run")
-	$(if $(RUNS),$(BIN)/python benchmarks/embedded_latency.py $(RUNS),@echo "RUNS is not set: embedded_latency.py was not run")
-	$(if $(RUNS),$(BIN)/python benchmarks/audit.py $(RUNS),@echo "RUNS is not set: audit.py was not run")
+	  $(BIN)/taskshield bench worst-case --judge $$judge --out lab/benchmarks/results --overwrite; done
+	$(if $(RUNS),$(BIN)/python lab/benchmarks/llm_cost.py $(RUNS),@echo "RUNS is not set: llm_cost.py was not run")
+	$(if $(RUNS),$(BIN)/python lab/benchmarks/embedded_latency.py $(RUNS),@echo "RUNS is not set: embedded_latency.py was not run")
+	$(if $(RUNS),$(BIN)/python lab/benchmarks/audit.py $(RUNS),@echo "RUNS is not set: audit.py was not run")
 
 docs: $(STAMP) ## build the documentation site to build/site
 	$(BIN)/python docs/site/settings_page.py
@@ -66,11 +66,11 @@ docs: $(STAMP) ## build the documentation site to build/site
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --upgrade pip # an old one takes twice as long
-	$(BIN)/pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[dev]' -e ./lab
 	touch $@
 
 $(WEIGHTS): $(STAMP)

@@ -11,7 +11,7 @@ from agentdojo.functions_runtime import EmptyEnv, FunctionCall, FunctionsRuntime
 from agentdojo.types import ChatAssistantMessage, text_content_block_from_string
 
 from taskshield import Decision, Shield
-from taskshield.integrations.agentdojo import guarded_pipeline
+from taskshield_lab.bench.agentdojo.pipeline_elements import guarded_pipeline
 
 WISH = "Please pay the bill in bill.txt."
 STEPS = [

@@ -37,13 +37,28 @@ os.environ["SSL_CERT_FILE"] = str(_TESTS / "nobody.pem")
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 _SLOW = ("test_real_llm.py", "test_cluster.py", "test_replicas.py", "test_live_llm.py")
 _UNTRACED = (
-    *("benchmarks", "docs", "endtoend", "page", "evals/attacks", "evals/exam/test_dojo.py"),
-    *("evals/run/test_workers.py", "evals/run/test_worst_case.py", "test_invariants.py"),
-    *("test_matrix.py", "server/test_fuzz.py", "server/test_process.py", "adapters/proxying"),
-    *("adapters/test_robustness.py", "integrations/test_agentdojo_docs.py", "stores/conformance"),
-    *("stores/test_processes.py", "training/test_corpus.py", "training/test_examples.py"),
-    *("training/test_overlap.py", "training/test_shipped_course.py", "training/test_splits.py"),
-    "training/test_variation.py",
+    *(
+        "lab/benchmarks",
+        "docs",
+        "endtoend",
+        "dashboard",
+        "lab/bench/attacks",
+        "lab/bench/agentdojo/test_suites.py",
+    ),
+    *("lab/bench/run/test_workers.py", "lab/bench/run/test_worst_case.py", "test_invariants.py"),
+    *("test_matrix.py", "server/test_fuzz.py", "server/test_process.py", "adapters/proxy"),
+    *("adapters/test_robustness.py", "lab/bench/agentdojo/test_docs.py", "stores/conformance"),
+    *(
+        "stores/test_processes.py",
+        "lab/training/conversations/test_corpus.py",
+        "lab/training/examples/test_examples.py",
+    ),
+    *(
+        "lab/training/test_overlap.py",
+        "lab/training/test_shipped_course.py",
+        "lab/training/sources/test_splits.py",
+    ),
+    "lab/training/augmentation/test_scenario_variation.py",
 )
 """Long work that coverage does not follow, which takes two thirds as long again: hardly a line is
 reached by these alone."""

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from taskshield.core.assessments import Assessed, Reading, Score, TaskDraft, TasksReading, Trace
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message
-from taskshield.core.readings import Assessed, Reading, Score, TaskDraft, TasksReading, Trace
 from taskshield.core.usage import Usage
-from taskshield.judges.llm.answer import locate
+from taskshield.judges.llm.model_answers import locate
 
 
 @dataclass(kw_only=True)

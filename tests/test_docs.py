@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from taskshield import Shield
-from taskshield.adapters import native
+from taskshield.adapters.conversations import native
 from taskshield.judges.llm.judge import LLMJudge
 from taskshield.settings import load
 from tests.clients.upstream import Upstream

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield import AsyncSession, AsyncShield, Case, Decision, Level, Shield, Tier, decide
-from taskshield.adapters import values_json
+from taskshield.adapters import stored_values
 from taskshield.core.errors import (
     JudgeBudgetExceeded,
     JudgeOutputInvalid,
@@ -79,8 +79,8 @@ def arbitrary_judge() -> TableJudge:
 
 def without_time(decision: Decision) -> Decision:
     """The decision as it would be on another day."""
-    marked = values_json.dump(decision).replace(decision.id, "id")
-    again = values_json.load(Decision, marked)
+    marked = stored_values.dump(decision).replace(decision.id, "id")
+    again = stored_values.load(Decision, marked)
     return replace(again, case=replace(again.case, elapsed_ms=0.0))
 
 
@@ -178,8 +178,8 @@ def test_an_outage_never_allows_a_side_effect(messages: list[Message], outage: E
 @given(CONVERSATIONS)
 def test_a_decision_replays_from_its_record(messages: list[Message]) -> None:
     for decision in conversed(messages):
-        record = values_json.dump(decision.case)
-        assert decide(values_json.load(Case, record)) == decision
+        record = stored_values.dump(decision.case)
+        assert decide(stored_values.load(Case, record)) == decision
         for finding in decision.findings:
             assert finding.reason
             assert len(finding.scores) == len(decision.case.tasks)
@@ -267,4 +267,4 @@ def test_the_two_hundredth_message_costs_what_the_fiftieth_did() -> None:
     assert max(cost.characters for cost in costs[100:]) == max(
         cost.characters for cost in costs[40:100]
     )
-    assert len(values_json.dump(state)) < 200_000
+    assert len(stored_values.dump(state)) < 200_000

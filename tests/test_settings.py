@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from taskshield.core.errors import ConfigError
-from taskshield.core.options import CascadeOptions
+from taskshield.core.judge_options import CascadeOptions
 from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier
 from taskshield.settings import CascadeSettings, PolicySettings, Settings, load

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from taskshield import Shield, wiring
 from taskshield.clients.scripted import ScriptedClient
+from taskshield.core.assessments import TasksReading
 from taskshield.core.errors import (
     ConfigError,
     JudgeBudgetExceeded,
@@ -20,10 +21,9 @@ from taskshield.core.errors import (
 )
 from taskshield.core.instructions import Instruction, Origin, Task, TaskSet
 from taskshield.core.judge import SessionView, Turn
+from taskshield.core.judge_options import JudgeOptions
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
-from taskshield.core.options import JudgeOptions
-from taskshield.core.readings import TasksReading
 from taskshield.core.tools import Tier
 from taskshield.judges.budget import BudgetJudge
 from taskshield.judges.cache import CachedJudge

@@ -1,7 +1,7 @@
 """Writes the figures of docs/benchmarks.md: `python docs/site/benchmarks_page.py`.
 
 The words of the page are written by hand and hold no figure. Each table stands between two marks,
-which name the function that makes it from benchmarks/results. A test compares the page, and the
+which name the function that makes it from lab/benchmarks/results. A test compares the page, and the
 picture beside it, with what this makes.
 """
 
@@ -22,8 +22,8 @@ from held_tables import (
 )
 from records import RESULTS, grid, record
 
-from taskshield.evals.show.published import GPT_4O, NO_DEFENCE, TASK_SHIELD, rows
-from taskshield.evals.show.tables import percent
+from taskshield_lab.bench.report.paper_figures import GPT_4O, NO_DEFENCE, TASK_SHIELD, rows
+from taskshield_lab.bench.report.tables import percent
 
 DOCS = Path(__file__).parents[1]
 PAGE = DOCS / "benchmarks.md"

@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from taskshield.core.errors import ConfigError
-from taskshield.core.options import CascadeOptions, CascadeOutage, Scheme, TaskReader
+from taskshield.core.judge_options import CascadeOptions, CascadeOutage, Scheme, TaskReader
 from taskshield.core.policy import (
     ObjectivesMode,
     OutageResponse,

@@ -5,7 +5,7 @@ from importlib.metadata import entry_points
 
 from taskshield.core.errors import ConfigError, TaskShieldError
 from taskshield.core.judge import Judge
-from taskshield.core.options import JudgeOptions
+from taskshield.core.judge_options import JudgeOptions
 from taskshield.judges.budget import BudgetJudge
 from taskshield.judges.cache import CachedJudge
 from taskshield.judges.cascade import CascadeJudge

@@ -7,9 +7,10 @@ import json
 from typing import Any
 
 from taskshield import Session
-from taskshield.adapters import agent_hooks, values_json
-from taskshield.adapters.agent_hooks_steps import Memory, remembered, step_of
-from taskshield.adapters.agent_hooks_verdicts import render
+from taskshield.adapters import stored_values
+from taskshield.adapters.agent_hooks import parse
+from taskshield.adapters.agent_hooks.steps import Memory, remembered, step_of
+from taskshield.adapters.agent_hooks.verdicts import render
 
 
 class Guard:
@@ -17,18 +18,18 @@ class Guard:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.memory = values_json.dump(Memory())
+        self.memory = stored_values.dump(Memory())
         self.verdicts: list[dict[str, Any]] = []
 
     def intercept(self, context: Any) -> dict[str, Any]:
-        event = agent_hooks.parse(json.dumps(context).encode())
-        memory = values_json.load(Memory, self.memory)
+        event = parse.parse(json.dumps(context).encode())
+        memory = stored_values.load(Memory, self.memory)
         step = step_of(event, memory)
         self.session.declare(*step.tools)
         decisions = [self.session.add(message) for message in step.messages]
         last = decisions[-1] if decisions else None
         verdict = render(event, last) if step.answer is None else step.answer
-        self.memory = values_json.dump(remembered(memory, event, decisions))
+        self.memory = stored_values.dump(remembered(memory, event, decisions))
         wire: dict[str, Any] = json.loads(json.dumps(verdict.wire()))
         self.verdicts.append(wire)
         return wire

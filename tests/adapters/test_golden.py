@@ -8,7 +8,7 @@ import openai.types.chat
 import pytest
 from pydantic import ConfigDict, TypeAdapter
 
-from taskshield.adapters import anthropic_messages, detect, native, openai_chat
+from taskshield.adapters.conversations import anthropic_messages, detect, native, openai_chat
 
 GOLDEN = Path(__file__).parent / "golden"
 OPENAI = ("email", "legacy")

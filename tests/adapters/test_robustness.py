@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from taskshield.adapters import anthropic_messages, detect, native, openai_chat
+from taskshield.adapters.conversations import anthropic_messages, detect, native, openai_chat
 from taskshield.core.errors import WireFormatError
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation

@@ -22,12 +22,12 @@ from taskshield import (
     ToolSpec,
     WireFormatError,
 )
-from taskshield.api.portal import Portal
+from taskshield.api.background_loop import Portal
 from taskshield.api.sessions import AnyToolCall
 from taskshield.api.shields import AnyTool
+from taskshield.core.assessments import Reading
 from taskshield.core.judge import SessionView
 from taskshield.core.messages import Message
-from taskshield.core.readings import Reading
 from tests.judging import TableJudge
 
 

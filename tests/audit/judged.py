@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from taskshield.api.shields import AsyncShield
-from taskshield.audit.checking import Plan
+from taskshield.audit.replay.checker import Plan
 from taskshield.core.judge import Judge
 from tests.judging import TableJudge
 

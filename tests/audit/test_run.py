@@ -9,15 +9,15 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from taskshield.audit import workers
-from taskshield.audit.checking import Checker, Plan
-from taskshield.audit.entries import Entry, Recorded
-from taskshield.audit.inputs import find
-from taskshield.audit.outcomes import Result
+from taskshield.audit.logs.entries import Entry, Recorded
+from taskshield.audit.logs.input_files import find
+from taskshield.audit.replay import workers
+from taskshield.audit.replay.checker import Checker, Plan
+from taskshield.audit.results.outcomes import Result
 from taskshield.audit.run import Audit, run
 from taskshield.core.errors import ConfigError, JudgeUnavailable, MissingExtraError, TaskShieldError
 from tests.audit.judged import judge, judged_by
-from tests.audit.logs import clean, hijacked, spans, traced, write
+from tests.audit.log_files import clean, hijacked, spans, traced, write
 from tests.judging import TableJudge
 
 FILES = ("findings.jsonl", "findings.parquet", "journal.jsonl", "report.md", "summary.json")

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from taskshield.adapters.detect import parse
+from taskshield.adapters.conversations.detect import parse
 from taskshield.api.shields import Shield
-from taskshield.cli.check import check_conversation
-from taskshield.cli.outcome import Outcome
+from taskshield.cli.check.command import check_conversation
+from taskshield.cli.check_result import Outcome
 from taskshield.core.chat import ChatRequest, ChatTurn
 from taskshield.core.judge import Judge
 from taskshield.judges.llm.judge import LLMJudge

@@ -15,11 +15,11 @@ import pytest
 from taskshield.cli import hook
 from taskshield.cli.main import main
 from taskshield.core.store import AuditQuery
-from taskshield.server.auth import DEFAULT_TENANT
-from taskshield.server.routes.claude_code_replies import PATH
+from taskshield.server.access.auth import DEFAULT_TENANT
+from taskshield.server.routes.claude_code.replies import PATH
 from taskshield.stores.memory import MemoryStore
-from taskshield.stores.opening import open_store
-from tests.adapters.test_claude_hooks import PLANTED, PROMPT, failure, judge, result, use
+from taskshield.stores.open_store import open_store
+from tests.adapters.claude_code.test_events import PLANTED, PROMPT, failure, judge, result, use
 from tests.clients.upstream import Upstream, answer
 from tests.engine.sessions import run
 from tests.server.listening import in_thread
@@ -152,8 +152,8 @@ def test_a_hook_that_breaks_denies(ask: Ask, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_session_that_another_process_forgot_denies(
     ask: Ask, stored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from taskshield.server.errors import Refused
-    from taskshield.server.guard import Guard
+    from taskshield.server.http.errors import Refused
+    from taskshield.server.sessions.guard import Guard
 
     async def gone(*given: object, **more: object) -> None:
         raise Refused(410, "gone", "the session is forgotten")

@@ -5,8 +5,8 @@ import pytest
 
 from taskshield.cli.main import main
 from taskshield.core.store import ApiKey
-from taskshield.server.auth import key_hash
-from taskshield.stores.opening import open_store
+from taskshield.server.access.auth import key_hash
+from taskshield.stores.open_store import open_store
 from tests.engine.sessions import run
 
 Captured = pytest.CaptureFixture[str]

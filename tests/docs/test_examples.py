@@ -10,12 +10,12 @@ from tests.test_docs import run
 
 ELSEWHERE = {
     "docs/agent-hooks.md": (1, "tests/server/test_agent_hooks.py"),
-    "docs/agentdojo.md": (2, "tests/integrations/test_agentdojo_docs.py"),
-    "docs/attacks.md": (1, "tests/evals/attacks/test_attacks.py"),
+    "docs/agentdojo.md": (2, "tests/lab/bench/agentdojo/test_docs.py"),
+    "docs/attacks.md": (1, "tests/lab/bench/attacks/test_attacks.py"),
     "docs/azure.md": (1, "tests/server/test_azure.py"),
     "docs/integrations/google-adk.md": (2, "tests/integrations/test_google_adk.py"),
     "docs/integrations/langchain.md": (4, "tests/integrations/test_langchain.py"),
-    "docs/integrations/mcp.md": (1, "tests/integrations/mcp/test_papers.py"),
+    "docs/integrations/mcp.md": (1, "tests/integrations/mcp/test_docs.py"),
     "docs/integrations/openai-agents.md": (2, "tests/integrations/test_openai_agents.py"),
     "docs/integrations/pydantic-ai.md": (2, "tests/integrations/test_pydantic_ai.py"),
     "docs/judges.md": (1, "tests/test_docs.py"),

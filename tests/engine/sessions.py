@@ -8,7 +8,7 @@ from taskshield.core.decisions import Decision
 from taskshield.core.judge import Judge
 from taskshield.core.policy import Policy
 from taskshield.core.tools import ToolSpec
-from taskshield.engine.shield import EngineSession
+from taskshield.engine.session import EngineSession
 from taskshield.engine.state import SessionState
 from tests.judging import TableJudge
 

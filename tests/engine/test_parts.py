@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import pytest
 
+from taskshield.core.assessments import Assessed, Score, TaskDraft, Trace
 from taskshield.core.decisions import Action, Case
 from taskshield.core.instructions import Instruction, Origin, Span, Tainted
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.policy import OutputResponse, Policy
-from taskshield.core.readings import Assessed, Score, TaskDraft, Trace
 from taskshield.core.tools import Tier
 from taskshield.engine.decide import decide
-from taskshield.engine.guarded import as_json, as_text, spec_of
 from taskshield.engine.policy import strictest
 from taskshield.engine.state import SessionState, after, new_tasks, view
+from taskshield.engine.tool_functions import as_json, as_text, spec_of
 
 
 def case(text: str, *assessed: Assessed, policy: Policy | None = None) -> Case:

@@ -1,5 +1,6 @@
 """The system message as a second alignment target."""
 
+from taskshield.core.assessments import Reading, TasksReading
 from taskshield.core.errors import (
     JudgeTimeout,
 )
@@ -7,7 +8,6 @@ from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text
 from taskshield.core.policy import Policy
-from taskshield.core.readings import Reading, TasksReading
 from taskshield.core.usage import Usage
 from tests.engine.sessions import run, session
 from tests.judging import TableJudge

@@ -2,6 +2,7 @@
 
 import pytest
 
+from taskshield.core.assessments import Reading
 from taskshield.core.errors import (
     JudgeBudgetExceeded,
     JudgeError,
@@ -12,7 +13,6 @@ from taskshield.core.errors import (
 from taskshield.core.judge import SessionView
 from taskshield.core.messages import Message
 from taskshield.core.policy import Policy
-from taskshield.core.readings import Reading
 from taskshield.core.tools import Tier
 from tests.engine.sessions import only, run, session
 from tests.judging import TableJudge

@@ -2,11 +2,11 @@
 
 import pytest
 
+from taskshield.core.assessments import Score
 from taskshield.core.decisions import Decision
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Text
 from taskshield.core.policy import Policy
-from taskshield.core.readings import Score
 from taskshield.core.tools import Tier
 from taskshield.engine.decide import decide
 from tests.engine.sessions import run, session

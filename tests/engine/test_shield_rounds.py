@@ -8,7 +8,7 @@ from taskshield.core.errors import (
 from taskshield.core.messages import ToolCall
 from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier
-from taskshield.engine.shield import EngineSession
+from taskshield.engine.session import EngineSession
 from taskshield.engine.state import SessionState
 from tests.engine.sessions import only, run, session
 from tests.judging import TableJudge

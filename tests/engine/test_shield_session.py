@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from taskshield.core.assessments import Reading, TasksReading
 from taskshield.core.decisions import Decision
 from taskshield.core.judge import SessionView
 from taskshield.core.messages import Message
-from taskshield.core.readings import Reading, TasksReading
 from taskshield.core.usage import Usage
 from tests.engine.sessions import run, session
 from tests.judging import TableJudge
@@ -86,5 +86,5 @@ def test_a_verdict_from_before_the_user_spoke_is_not_applied_after() -> None:
 
 def test_a_decision_says_how_long_its_check_took(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([1.0, 1.25])
-    monkeypatch.setattr("taskshield.engine.shield.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("taskshield.engine.session.time.perf_counter", lambda: next(clock))
     assert run(session().user("go")).elapsed_ms == 250

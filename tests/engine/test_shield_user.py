@@ -2,12 +2,12 @@
 
 import pytest
 
+from taskshield.core.assessments import TaskDraft
 from taskshield.core.errors import (
     JudgeTimeout,
 )
 from taskshield.core.instructions import Span
 from taskshield.core.levels import Level
-from taskshield.core.readings import TaskDraft
 from taskshield.core.usage import Usage
 from tests.engine.sessions import run, session
 from tests.judging import TableJudge

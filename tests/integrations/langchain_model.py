@@ -9,7 +9,7 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import Field
 
-from taskshield.engine.guarded import as_json
+from taskshield.engine.tool_functions import as_json
 
 Script = Callable[[list[BaseMessage]], AIMessage]
 """What the model answers to the messages that it is shown."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taskshield.core.assessments import Assessed, Reading, Score, TaskDraft, TasksReading, Trace
 from taskshield.core.errors import (
     JudgeBudgetExceeded,
     JudgeError,
@@ -19,10 +20,9 @@ from taskshield.core.errors import (
 )
 from taskshield.core.instructions import Instruction, Origin, Tainted, Task, TaskSet
 from taskshield.core.judge import SessionView
+from taskshield.core.judge_options import CascadeOptions
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
-from taskshield.core.options import CascadeOptions
-from taskshield.core.readings import Assessed, Reading, Score, TaskDraft, TasksReading, Trace
 from taskshield.core.tools import Tier
 from taskshield.core.usage import NO_USAGE, Usage
 from taskshield.judges.budget import BudgetJudge

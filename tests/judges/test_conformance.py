@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taskshield.core.assessments import Reading, TasksReading
 from taskshield.core.completeness import check_reading
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.core.instructions import Instruction, Objective, Origin, Tainted, Task, TaskSet
 from taskshield.core.judge import Judge, SessionView
+from taskshield.core.judge_options import CascadeOptions, JudgeOptions
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
-from taskshield.core.options import CascadeOptions, JudgeOptions
-from taskshield.core.readings import Reading, TasksReading
-from taskshield.judges import extremes
+from taskshield.judges import baselines
 from taskshield.judges.budget import BudgetJudge
 from taskshield.judges.cache import CachedJudge
 from taskshield.judges.cascade import CascadeJudge
@@ -46,8 +46,8 @@ JUDGES: dict[str, Callable[[], Judge]] = {
         TableJudge(name="first", score=lambda text, task: 0.4, epsilon=0.5),
         TableJudge(name="second", error=JudgeUnavailable("down")),
     ),
-    "allow all": lambda: extremes.allow_all(JudgeOptions()),
-    "block side effects": lambda: extremes.block_side_effects(JudgeOptions()),
+    "allow all": lambda: baselines.allow_all(JudgeOptions()),
+    "block side effects": lambda: baselines.block_side_effects(JudgeOptions()),
     "the engine tests' own": TableJudge,
 }
 

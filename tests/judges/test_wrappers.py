@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from taskshield.core.assessments import Reading, TaskDraft, TasksReading
 from taskshield.core.errors import (
     JudgeBudgetExceeded,
     JudgeOutputInvalid,
@@ -14,7 +15,6 @@ from taskshield.core.instructions import Instruction, Origin, Task, TaskSet
 from taskshield.core.judge import Judge, SessionView, Turn
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
-from taskshield.core.readings import Reading, TaskDraft, TasksReading
 from taskshield.core.usage import NO_USAGE, Usage
 from taskshield.judges.budget import BudgetJudge
 from taskshield.judges.cache import CachedJudge

@@ -15,9 +15,9 @@ from typing import Any
 
 import uvloop
 
+from taskshield.core.assessments import TasksReading
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message
-from taskshield.core.readings import TasksReading
 from taskshield.core.store import Store
 from taskshield.server.app import create_app
 from taskshield.server.run import Server, bound

@@ -8,20 +8,20 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from taskshield.adapters.native import render
+from taskshield.adapters.conversations.native import render
+from taskshield.core.assessments import TasksReading
 from taskshield.core.decisions import Decision
 from taskshield.core.errors import StoreConflict, StoreError
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation, Message, ToolCall, text_message
 from taskshield.core.policy import Policy
-from taskshield.core.readings import TasksReading
 from taskshield.core.store import Approval, AuditRecord, Scope, Store, StoredSession
 from taskshield.core.tools import Tier, ToolSpec
+from taskshield.server.access.auth import new_key
 from taskshield.server.app import create_app
-from taskshield.server.auth import new_key
-from taskshield.server.guard import Guard
-from taskshield.server.records import Writing
+from taskshield.server.sessions.audit_records import Writing
+from taskshield.server.sessions.guard import Guard
 from taskshield.settings import load
 from taskshield.stores.memory import MemoryStore
 from tests.judging import TableJudge

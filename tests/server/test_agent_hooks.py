@@ -24,16 +24,16 @@ from agent_hooks.ctk import Scenario
 from agent_hooks.ctk.reference import ReferenceHarness
 from starlette.testclient import TestClient
 
-from taskshield.adapters import values_json
-from taskshield.adapters.agent_hooks import MAX_BYTES
-from taskshield.adapters.agent_hooks_steps import Memory
-from taskshield.adapters.agent_hooks_verdicts import MISALIGNED
+from taskshield.adapters import stored_values
+from taskshield.adapters.agent_hooks.parse import MAX_BYTES
+from taskshield.adapters.agent_hooks.steps import Memory
+from taskshield.adapters.agent_hooks.verdicts import MISALIGNED
 from taskshield.core.errors import JudgeUnavailable, StoreConflict
 from taskshield.core.store import AuditQuery, StoredSession
 from taskshield.core.tools import Tier
 from taskshield.stores.memory import MemoryStore
-from taskshield.stores.opening import open_store
-from tests.adapters.test_agent_hooks_verdicts import RUNNABLE
+from taskshield.stores.open_store import open_store
+from tests.adapters.agent_hooks.test_verdicts import RUNNABLE
 from tests.engine.sessions import run
 from tests.judging import TableJudge
 from tests.server.listening import in_thread
@@ -405,7 +405,7 @@ class Busy(MemoryStore):
                         tenant=tenant,
                         id=id,
                         version=found.version + 1,
-                        state=values_json.dump(Memory()),
+                        state=stored_values.dump(Memory()),
                         created_at=found.created_at,
                         updated_at=found.updated_at,
                     ),

@@ -21,10 +21,10 @@ from taskshield.core.errors import (
 )
 from taskshield.core.store import AuditQuery, StoredSession
 from taskshield.server import app as apps
-from taskshield.server import telemetry
-from taskshield.server.errors import Problem, Refused, problem_of
-from taskshield.server.points import Asker
-from taskshield.server.surfaces import Surface
+from taskshield.server.http.errors import Problem, Refused, problem_of
+from taskshield.server.http.surfaces import Surface
+from taskshield.server.operations import telemetry
+from taskshield.server.sessions.snapshots import Asker
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
 from tests.server.stage import HIJACKED, TENANT, Failing, guard, judge, served

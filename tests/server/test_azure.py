@@ -18,16 +18,16 @@ from azure.core.pipeline.transport import RequestsTransport
 from azure.core.rest import HttpRequest
 from starlette.testclient import TestClient
 
+from taskshield.core.assessments import Reading
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message
-from taskshield.core.readings import Reading
 from taskshield.core.store import Scope
 from taskshield.judges.llm.judge import LLMJudge
 from taskshield.settings import load
 from taskshield.stores.memory import MemoryStore
 from taskshield.wiring import build_judge
-from tests.adapters.test_azure_task_adherence import GOLDEN, call, message, request
+from tests.adapters.azure.test_task_adherence import GOLDEN, call, message, request
 from tests.engine.sessions import run
 from tests.judging import TableJudge
 from tests.model import Rules

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.core.tools import Tier
 from taskshield.stores.memory import MemoryStore
-from tests.adapters.test_claude_hooks import PLANTED, PROMPT, failure, judge, result, use
+from tests.adapters.claude_code.test_events import PLANTED, PROMPT, failure, judge, result, use
 from tests.engine.sessions import run
 from tests.server.listening import in_thread
 from tests.server.stage import Failing, Hanging, keyed, served

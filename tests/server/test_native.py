@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from taskshield.core.tools import Tier
 from taskshield.stores.memory import MemoryStore
-from taskshield.stores.opening import open_store
+from taskshield.stores.open_store import open_store
 from tests.engine.sessions import run
 from tests.server.stage import (
     HIJACKED,

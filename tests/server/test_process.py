@@ -13,12 +13,12 @@ import httpx
 import pytest
 
 from taskshield import Shield
-from taskshield.adapters.detect import parse
-from taskshield.adapters.native import render
+from taskshield.adapters.conversations.detect import parse
+from taskshield.adapters.conversations.native import render
 from taskshield.core.store import AuditQuery, Store
 from taskshield.core.tools import Tier
 from taskshield.stores.memory import MemoryStore
-from taskshield.stores.opening import open_store
+from taskshield.stores.open_store import open_store
 from tests.engine.sessions import run
 from tests.server.listening import Gated, in_process, in_thread
 from tests.server.stage import TENANT, call, judge, keyed, user, wire

@@ -13,14 +13,14 @@ import httpx
 import pytest
 
 from taskshield import Shield
-from taskshield.adapters.detect import parse
-from taskshield.adapters.native import render
+from taskshield.adapters.conversations.detect import parse
+from taskshield.adapters.conversations.native import render
 from taskshield.cli.main import main
 from taskshield.core.decisions import Decision
 from taskshield.core.store import StoredSession
-from taskshield.stores.opening import open_store
-from tests.adapters.test_azure_task_adherence import call as azure_call
-from tests.adapters.test_azure_task_adherence import message, request
+from taskshield.stores.open_store import open_store
+from tests.adapters.azure.test_task_adherence import call as azure_call
+from tests.adapters.azure.test_task_adherence import message, request
 from tests.engine.sessions import run
 from tests.server.listening import Process, in_process
 from tests.server.stage import call, user, wire

@@ -14,7 +14,7 @@ import pytest
 from agent_hooks import AgentContextBuilder
 
 from taskshield import Shield
-from taskshield.adapters import values_json
+from taskshield.adapters import stored_values
 from taskshield.core.decisions import Case, Decision
 from taskshield.core.judge import Judge
 from taskshield.core.levels import Level
@@ -24,7 +24,7 @@ from taskshield.engine.decide import decide
 from taskshield.settings import load
 from taskshield.stores.memory import MemoryStore
 from taskshield.wiring import build_judge
-from tests.adapters.proxying.streams import Call, Said
+from tests.adapters.proxy.streams import Call, Said
 from tests.engine.sessions import run
 from tests.server.stage import TENANT, output, served, user, wire
 from tests.server.upstreams.scripted import Provider, status
@@ -234,7 +234,7 @@ def recorded(store: Store, surface: str) -> list[Decision]:
     """The decisions as they were written down."""
     records = run(store.search(TENANT, AuditQuery(surface=surface))).items
     ordered = sorted(records, key=lambda record: record.number)
-    return [decide(values_json.load(Case, record.case or "")) for record in ordered]
+    return [decide(stored_values.load(Case, record.case or "")) for record in ordered]
 
 
 def outcome(decisions: Sequence[Decision]) -> list[object]:

@@ -78,7 +78,7 @@ class PostgresServer:
     def _run(self, program: str, *arguments: str) -> None:
         subprocess.run(
             [self._programs / program, *arguments],
-            env={"PGDATA": str(self._folder / "data"), "LC_ALL": "C"},
+            env={"PGDATA": str(self._folder / "lab" / "data"), "LC_ALL": "C"},
             user=self._user,
             group=self._user,
             extra_groups=None if self._user is None else [],

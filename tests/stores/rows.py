@@ -16,7 +16,7 @@ from taskshield.core.store import (
     Store,
     StoredSession,
 )
-from taskshield.stores.opening import open_store
+from taskshield.stores.open_store import open_store
 
 NOW = datetime.now(UTC)
 AGES_AGO = NOW - timedelta(days=400)

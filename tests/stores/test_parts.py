@@ -14,10 +14,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from taskshield.core.errors import StoreError, WireFormatError
 from taskshield.core.store import AuditQuery
-from taskshield.stores.deadlines import as_of
-from taskshield.stores.failures import explained
+from taskshield.stores.approval_expiry import as_of
 from taskshield.stores.memory import MemoryStore
 from taskshield.stores.paging import Place, page, read_cursor
+from taskshield.stores.sql.failures import explained
 from tests.stores.rows import APPROVAL, SOON, record, session
 
 PLACES = st.builds(

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import Connection, text
 
 from taskshield.core.errors import StoreConflict, StoreError
-from taskshield.stores.opening import open_store
-from taskshield.stores.sql import SqlStore
-from taskshield.stores.sqlite import SqliteDatabase, sqlite_engine
+from taskshield.stores.open_store import open_store
+from taskshield.stores.sql.sqlite import SqliteDatabase, sqlite_engine
+from taskshield.stores.sql.store import SqlStore
 from tests.stores.rows import RECORD, SESSION, opened, session
 
 SOON_S = 10.0

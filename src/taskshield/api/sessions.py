@@ -6,15 +6,15 @@ from functools import partial, wraps
 from inspect import iscoroutine
 from typing import Any, TypeVar, cast
 
-from taskshield.adapters import anthropic_messages, openai_chat
-from taskshield.api.portal import Portal
+from taskshield.adapters.conversations import anthropic_messages, openai_chat
+from taskshield.api.background_loop import Portal
 from taskshield.core.decisions import Decision
 from taskshield.core.instructions import TaskSet
 from taskshield.core.messages import Message, ToolCall
 from taskshield.core.tools import ToolSpec
-from taskshield.engine.guarded import arguments_of, guarded_call, is_async, spec_of
-from taskshield.engine.shield import Arguments, EngineSession
+from taskshield.engine.session import Arguments, EngineSession
 from taskshield.engine.state import SessionState
+from taskshield.engine.tool_functions import arguments_of, guarded_call, is_async, spec_of
 
 T = TypeVar("T")
 
@@ -33,9 +33,9 @@ class AsyncSession(EngineSession):
 
     def to_json(self) -> str:
         """All that the session knows, for `AsyncShield.from_json`."""
-        from taskshield.adapters import values_json  # brings pydantic
+        from taskshield.adapters import stored_values  # brings pydantic
 
-        return values_json.dump(self.state)
+        return stored_values.dump(self.state)
 
 
 class Session:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from taskshield.adapters import openai_chat
-from taskshield.api.portal import Portal
+from taskshield.adapters.conversations import openai_chat
+from taskshield.api.background_loop import Portal
 from taskshield.api.sessions import AsyncSession, Session
 from taskshield.core.decisions import Decision
 from taskshield.core.judge import Judge
@@ -112,9 +112,9 @@ class AsyncShield:
         Raises:
             WireFormatError: The text is not a session.
         """
-        from taskshield.adapters import values_json
+        from taskshield.adapters import stored_values
 
-        return self.resume(values_json.load(SessionState, text))
+        return self.resume(stored_values.load(SessionState, text))
 
     async def aclose(self) -> None:
         """Close connections."""

@@ -16,15 +16,18 @@ from itertools import islice
 from pathlib import Path
 
 from taskshield._version import __version__
-from taskshield.audit import parquet, reading, results, workers
-from taskshield.audit.checking import Plan
-from taskshield.audit.inputs import Input
-from taskshield.audit.outcomes import Result
-from taskshield.audit.report import markdown
-from taskshield.audit.results import Done, Header
-from taskshield.audit.summary import Summary, as_json, summarise
+from taskshield.audit.logs import reader
+from taskshield.audit.logs.input_files import Input
+from taskshield.audit.replay import workers
+from taskshield.audit.replay.checker import Plan
+from taskshield.audit.results import files as results
+from taskshield.audit.results import parquet
+from taskshield.audit.results.files import Done, Header
+from taskshield.audit.results.outcomes import Result
+from taskshield.audit.results.report import markdown
+from taskshield.audit.results.summary import Summary, as_json, summarise
+from taskshield.core.assessments import Trace
 from taskshield.core.errors import ConfigError
-from taskshield.core.readings import Trace
 from taskshield.settings import Settings
 
 SUMMARY = "summary.json"
@@ -93,15 +96,13 @@ def _way(audit: Audit) -> Callable[[_Todo], Generator[Result]]:
     """
     if audit.ray is None:
         return partial(_check_here, audit)
-    from taskshield.audit import cluster  # brings Ray
+    from taskshield.audit.replay import ray_cluster  # brings Ray
 
-    return partial(cluster.check_all, plan=audit.plan, address=audit.ray, actors=audit.workers)
+    return partial(ray_cluster.check_all, plan=audit.plan, address=audit.ray, actors=audit.workers)
 
 
 def _check_here(audit: Audit, todo: _Todo) -> Generator[Result]:
-    entries = (
-        entry for file, known in todo for entry in islice(reading.entries(file), known, None)
-    )
+    entries = (entry for file, known in todo for entry in islice(reader.entries(file), known, None))
     count = 1 if audit.workers is None else audit.workers
     return workers.check_all(entries, audit.plan, workers=count)
 

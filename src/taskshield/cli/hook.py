@@ -16,7 +16,7 @@ from datetime import timedelta
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
 
-from taskshield.adapters.claude_hooks import Event, OtherEvent, UserPrompt, parse
+from taskshield.adapters.claude_code.events import Event, OtherEvent, UserPrompt, parse
 from taskshield.cli.serve import add_store, needs_server, server_arguments
 from taskshield.cli.terminal import remark
 from taskshield.core.errors import (
@@ -25,7 +25,7 @@ from taskshield.core.errors import (
     TaskShieldError,
     UpstreamError,
 )
-from taskshield.server.routes.claude_code_replies import CHECK_HEADER, PATH, reply, unchecked
+from taskshield.server.routes.claude_code.replies import CHECK_HEADER, PATH, reply, unchecked
 from taskshield.settings import Settings, load
 
 _DESCRIPTION = """\
@@ -109,11 +109,11 @@ def _answer(options: Options, body: bytes, event: Event) -> dict[str, object]:
 async def _judged(settings: Settings, event: Event) -> dict[str, object]:
     """The answer of a judge in this process."""
     # Not above: the server's packages are an extra, and who asks a server does without.
-    from taskshield.server.auth import DEFAULT_TENANT
-    from taskshield.server.errors import Refused
-    from taskshield.server.guard import Guard
-    from taskshield.server.records import Writing
-    from taskshield.server.storage import open_configured
+    from taskshield.server.access.auth import DEFAULT_TENANT
+    from taskshield.server.http.errors import Refused
+    from taskshield.server.sessions.audit_records import Writing
+    from taskshield.server.sessions.configured_store import open_configured
+    from taskshield.server.sessions.guard import Guard
     from taskshield.wiring import build_judge
 
     async with AsyncExitStack() as closing:

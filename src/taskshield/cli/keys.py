@@ -11,8 +11,8 @@ from rich.table import Table
 from taskshield.cli import terminal
 from taskshield.cli.serve import add_store, needs_server, server_arguments
 from taskshield.core.errors import ConfigError
+from taskshield.core.safe_text import one_line
 from taskshield.core.store import ApiKey, Scope, Store
-from taskshield.core.visible import one_line
 from taskshield.settings import load
 
 _DESCRIPTION = """\
@@ -77,7 +77,7 @@ def run(given: argparse.Namespace, work: _Work) -> int:
     """
     settings = load({"server": server_arguments(store=given.store)}, config=given.config)
     needs_server()
-    from taskshield.server.storage import open_configured
+    from taskshield.server.sessions.configured_store import open_configured
 
     async def in_store() -> int:
         store = await open_configured(settings.server)
@@ -90,7 +90,7 @@ def run(given: argparse.Namespace, work: _Work) -> int:
 
 
 async def _create(store: Store, given: argparse.Namespace) -> int:
-    from taskshield.server.auth import new_key
+    from taskshield.server.access.auth import new_key
 
     scopes: list[Scope] = ["check", "proxy"] if given.scope is None else given.scope
     made = new_key(

@@ -19,7 +19,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from taskshield.core.visible import one_line
+from taskshield.core.safe_text import one_line
 
 _WIDEST = 120
 """Longer lines are hard to read."""

@@ -5,10 +5,10 @@ Judges are plugins and models; whatever they leave out or make up is an outage, 
 
 import math
 
+from taskshield.core.assessments import Reading, Score, TasksReading
 from taskshield.core.errors import JudgeOutputInvalid
 from taskshield.core.judge import SessionView
 from taskshield.core.messages import Message
-from taskshield.core.readings import Reading, Score, TasksReading
 
 
 def check_goals(reading: TasksReading) -> None:

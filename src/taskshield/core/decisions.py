@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from taskshield.core.assessments import Assessed, Score, Trace
 from taskshield.core.errors import OutageKind
 from taskshield.core.instructions import Instruction, Objective, Tainted, TaskSet
 from taskshield.core.messages import Message, ToolCall
 from taskshield.core.policy import Policy
-from taskshield.core.readings import Assessed, Score, Trace
 from taskshield.core.tools import Tier
 
 Action = Literal[

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from taskshield.core.assessments import Reading, TasksReading
 from taskshield.core.instructions import Objective, Tainted, TaskSet
 from taskshield.core.messages import Message, ToolCall
-from taskshield.core.readings import Reading, TasksReading
 from taskshield.core.tools import Tier, ToolSpec
 
 

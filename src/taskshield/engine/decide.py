@@ -5,8 +5,8 @@ from typing import assert_never
 from taskshield.core.decisions import LET_THROUGH, Action, CallVerdict, Case, Decision, Finding
 from taskshield.core.levels import Level
 from taskshield.engine import feedback
+from taskshield.engine.findings import finding
 from taskshield.engine.policy import applied, call_verdict, strictest
-from taskshield.engine.verdict import finding
 
 
 def decide(case: Case) -> Decision:

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
+from taskshield.core.assessments import TaskDraft
 from taskshield.core.decisions import LET_THROUGH, Decision
 from taskshield.core.errors import ConversationError
+from taskshield.core.history import remember, short_call
 from taskshield.core.instructions import (
     Grant,
     Instruction,
@@ -21,12 +23,10 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, digest
 from taskshield.core.policy import Policy
 from taskshield.core.quotations import shortened
-from taskshield.core.readings import TaskDraft
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.core.usage import NO_USAGE, Usage
-from taskshield.core.window import remember, short_call
-from taskshield.engine.naming import naming
-from taskshield.engine.risk import tier_of
+from taskshield.engine.definition_values import naming
+from taskshield.engine.risk_tiers import tier_of
 
 _TAINTED_KEPT = 200
 """Tainted directives remembered in a session; the oldest are forgotten first."""

@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
-from taskshield.adapters import tool_specs
-from taskshield.adapters.reading import Field
+from taskshield.adapters.parsing import tool_specs
+from taskshield.adapters.parsing.json_reader import Field
 from taskshield.api.sessions import AsyncSession
 from taskshield.api.shields import AsyncShield
 from taskshield.core.decisions import Decision
@@ -24,8 +24,8 @@ from taskshield.core.errors import MissingExtraError
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Part, Text, ToolCall, text_message
 from taskshield.core.tools import ToolSpec
-from taskshield.engine.guarded import as_json
-from taskshield.integrations.people import let_through
+from taskshield.engine.tool_functions import as_json
+from taskshield.integrations.approvals import let_through
 
 try:
     from pydantic_ai import (

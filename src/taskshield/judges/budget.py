@@ -3,10 +3,10 @@
 from collections.abc import Awaitable
 from typing import TypeVar
 
+from taskshield.core.assessments import Reading, TasksReading
 from taskshield.core.errors import JudgeBudgetExceeded, JudgeError
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message
-from taskshield.core.readings import Reading, TasksReading
 from taskshield.core.usage import NO_USAGE, Usage
 
 Answer = TypeVar("Answer", Reading, TasksReading)

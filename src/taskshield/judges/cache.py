@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from taskshield.core.assessments import Reading, TasksReading
 from taskshield.core.completeness import check_goals, check_reading
+from taskshield.core.history import recent
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message, digest
-from taskshield.core.readings import Reading, TasksReading
 from taskshield.core.usage import NO_USAGE
-from taskshield.core.window import recent
 from taskshield.judges.call_ids import CallIds
 
 Answer = TypeVar("Answer", Reading, TasksReading)

@@ -6,9 +6,9 @@ say nothing, and no judge needs to see them.
 
 from dataclasses import replace
 
+from taskshield.core.assessments import Reading
 from taskshield.core.judge import SessionView, Turn
 from taskshield.core.messages import Message, ToolCall
-from taskshield.core.readings import Reading
 
 
 class CallIds:

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
+from taskshield.core.assessments import Assessed, Reading, Score, TasksReading
 from taskshield.core.completeness import check_goals, check_reading
 from taskshield.core.errors import JudgeError, JudgeOverwhelmed
 from taskshield.core.judge import Judge, SessionView
+from taskshield.core.judge_options import CascadeOptions
 from taskshield.core.messages import Message
-from taskshield.core.options import CascadeOptions
-from taskshield.core.readings import Assessed, Reading, Score, TasksReading
 from taskshield.core.usage import Usage
 
 Answer = TypeVar("Answer", Reading, TasksReading)

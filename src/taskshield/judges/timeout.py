@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
+from taskshield.core.assessments import Reading, TasksReading
 from taskshield.core.errors import JudgeTimeout
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message
-from taskshield.core.readings import Reading, TasksReading
 from taskshield.core.usage import Usage
 
 Answer = TypeVar("Answer")

@@ -17,44 +17,39 @@ from taskshield._version import __version__
 from taskshield.core.errors import StoreError
 from taskshield.core.judge import Judge
 from taskshield.core.store import Approval, Store
-from taskshield.server import telemetry
-from taskshield.server.approvals import Approvals
-from taskshield.server.auth import Auth
-from taskshield.server.boundary import Boundary
-from taskshield.server.errors import problem_of, problem_of_validation
-from taskshield.server.guard import Checked, Guard
-from taskshield.server.limits import Limits
-from taskshield.server.live import Live
-from taskshield.server.logs import log
-from taskshield.server.metrics import Metrics
-from taskshield.server.playground import Playground
-from taskshield.server.readiness import Readiness
-from taskshield.server.records import Writing
-from taskshield.server.routes import (
-    agent_hooks,
-    azure,
-    claude_code,
-    health,
-    live,
-    native,
-    page,
-    proxy,
-)
+from taskshield.server.access.auth import Auth
+from taskshield.server.dashboard.playground import Playground
+from taskshield.server.http.errors import problem_of, problem_of_validation
+from taskshield.server.http.limits import Limits
+from taskshield.server.http.surfaces import Surface
+from taskshield.server.middleware import Boundary
+from taskshield.server.operations import telemetry
+from taskshield.server.operations.live_events import Live
+from taskshield.server.operations.logs import log
+from taskshield.server.operations.metrics import Metrics
+from taskshield.server.operations.readiness import Readiness
+from taskshield.server.routes import dashboard, health, proxy
+from taskshield.server.routes.agent_hooks import evaluate
+from taskshield.server.routes.api import live, router
+from taskshield.server.routes.azure import task_adherence
+from taskshield.server.routes.claude_code import hook
 from taskshield.server.services import Services
-from taskshield.server.storage import open_configured
-from taskshield.server.surfaces import Surface
+from taskshield.server.sessions.approvals import Approvals
+from taskshield.server.sessions.audit_records import Writing
+from taskshield.server.sessions.configured_store import open_configured
+from taskshield.server.sessions.guard import Checked, Guard
 from taskshield.settings import Settings
 from taskshield.wiring import build_judge
 
 SURFACES: tuple[Surface, ...] = (
     proxy.SURFACE,
-    azure.SURFACE,
-    agent_hooks.SURFACE,
-    claude_code.SURFACE,
+    task_adherence.SURFACE,
+    evaluate.SURFACE,
+    hook.SURFACE,
     health.SURFACE,
-    native.SURFACE,
+    router.SURFACE,
     live.SURFACE,
-    page.SURFACE,
+    dashboard.SURFACE,
 )
 """All surfaces, those first that people wait for. Another one is one more line here."""
 

@@ -9,12 +9,12 @@ import uvloop
 from fastapi import FastAPI
 
 from taskshield.core.errors import ConfigError
-from taskshield.server import logs, telemetry
+from taskshield.server.access.auth import check_binding
 from taskshield.server.app import create_app
-from taskshield.server.auth import check_binding
-from taskshield.server.heads import Connection
+from taskshield.server.http.slow_clients import Connection
+from taskshield.server.operations import logs, telemetry
 from taskshield.server.services import Services
-from taskshield.server.storage import open_configured
+from taskshield.server.sessions.configured_store import open_configured
 from taskshield.settings import Settings
 
 _KEEP_ALIVE_S = 75

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from taskshield.core.store import Scope, Store
-from taskshield.server.approvals import Approvals
-from taskshield.server.auth import Auth, Caller
-from taskshield.server.guard import Guard
-from taskshield.server.live import Live
-from taskshield.server.metrics import Metrics
-from taskshield.server.playground import Playground
-from taskshield.server.readiness import Readiness
+from taskshield.server.access.auth import Auth, Caller
+from taskshield.server.dashboard.playground import Playground
+from taskshield.server.operations.live_events import Live
+from taskshield.server.operations.metrics import Metrics
+from taskshield.server.operations.readiness import Readiness
+from taskshield.server.sessions.approvals import Approvals
+from taskshield.server.sessions.guard import Guard
 from taskshield.settings import Settings
 
 

@@ -19,9 +19,9 @@ from taskshield.core.store import (
     StoredSession,
     Tally,
 )
-from taskshield.stores.deadlines import as_of, utc_now
+from taskshield.stores.approval_expiry import as_of, utc_now
 from taskshield.stores.paging import Place, checked_limit, page, place, read_cursor
-from taskshield.stores.texts import check_names, check_names_of
+from taskshield.stores.storable_text import check_names, check_names_of
 
 T = TypeVar("T")
 

@@ -3,12 +3,12 @@
 import asyncio
 import math
 
+from taskshield.core.assessments import Assessed
 from taskshield.core.completeness import check_reading
 from taskshield.core.instructions import Grant, Instruction, Origin, Tainted, Task, TaskSet
 from taskshield.core.judge import SessionView, Turn
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
-from taskshield.core.readings import Assessed
 from taskshield.core.tools import Tier
 from taskshield.judges.embedded.judge import EmbeddedJudge
 from tests.judges.embedded.scenes import BILL, PLANTED, SEND_MONEY, USER, call

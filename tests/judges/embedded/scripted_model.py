@@ -6,8 +6,8 @@ from threading import Event
 from typing import Any
 
 from taskshield.core.tools import Tier
-from taskshield.judges.embedded.features import feature_list
-from taskshield.judges.embedded.model import Model
+from taskshield.judges.embedded.decision.features import feature_list
+from taskshield.judges.embedded.network.model import Model
 
 LABEL = "scripted-1.0@0123456789ab"
 THRESHOLDS = {

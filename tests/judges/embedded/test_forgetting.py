@@ -5,20 +5,20 @@ from random import Random
 
 import pytest
 
+from taskshield.core.history import remember
 from taskshield.core.judge import Turn
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.tools import Tier
-from taskshield.core.window import remember
-from taskshield.judges.embedded import story as story_module
-from taskshield.judges.embedded.evidence import Evidence, gather
-from taskshield.judges.embedded.memory import Memory
-from taskshield.judges.embedded.planted import Directive
-from taskshield.judges.embedded.segments import Segment, segments
-from taskshield.judges.embedded.story import Story
-from taskshield.judges.embedded.stream import Hit, Place, Stream
-from taskshield.judges.embedded.tokens import tokenize
-from taskshield.judges.embedded.values import ArgumentValue
+from taskshield.judges.embedded.evidence import conversation_index as story_module
+from taskshield.judges.embedded.evidence.argument_values import ArgumentValue
+from taskshield.judges.embedded.evidence.call_evidence import Evidence, gather
+from taskshield.judges.embedded.evidence.conversation_index import Story
+from taskshield.judges.embedded.evidence.directives import Directive
+from taskshield.judges.embedded.evidence.index_cache import Memory
+from taskshield.judges.embedded.evidence.text_index import Hit, Place, Stream
+from taskshield.judges.embedded.evidence.tokens import tokenize
+from taskshield.judges.embedded.text.segments import Segment, segments
 
 WORDS = (
     "pump valve 120 anna@example.org note-7.txt invoice send the to 2024-05-01 --- Paris".split()

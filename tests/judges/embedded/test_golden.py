@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from taskshield.judges.embedded.decision import read_decision
-from taskshield.judges.embedded.encoding import load_tokenizer, output_ids
-from taskshield.judges.embedded.features import feature_list
-from taskshield.judges.embedded.model import Model
-from taskshield.judges.embedded.weights import SHIPPED, verified
-from taskshield.training.golden import OUTPUTS, PAIRS
+from taskshield.judges.embedded.decision.classifier import read_decision
+from taskshield.judges.embedded.decision.features import feature_list
+from taskshield.judges.embedded.network.encoding import load_tokenizer, output_ids
+from taskshield.judges.embedded.network.model import Model
+from taskshield.judges.embedded.network.model_files import SHIPPED, verified
+from taskshield_lab.training.pipeline.golden_scores import OUTPUTS, PAIRS
 
 GOLDEN: dict[str, Any] = json.loads(
     Path(__file__).with_name("golden.json").read_text(encoding="utf-8")

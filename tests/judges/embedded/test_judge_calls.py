@@ -10,7 +10,7 @@ from taskshield.core.instructions import Instruction, Objective, Origin, Span
 from taskshield.core.levels import Level
 from taskshield.core.messages import ToolCall, text_message
 from taskshield.core.tools import Tier, ToolSpec
-from taskshield.judges.embedded.decision import sigmoid
+from taskshield.judges.embedded.decision.classifier import sigmoid
 from tests.judges.embedded.asking import a_view, aligned, assessed, calling, tainted, total
 from tests.judges.embedded.scenes import BILL, PAID, PLANTED, SEND_MONEY, STOLEN, USER, call
 from tests.judges.embedded.scripted_model import THRESHOLDS, ScriptedModel, decision

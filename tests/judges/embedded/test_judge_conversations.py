@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskshield import AsyncShield, Shield
+from taskshield.core.assessments import Reading
 from taskshield.core.completeness import check_reading
 from taskshield.core.decisions import Decision
 from taskshield.core.instructions import TaskSet
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
-from taskshield.core.readings import Reading
 from taskshield.judges.embedded.judge import EmbeddedJudge
 from tests.judges.embedded.asking import a_task, a_view, break_down, calling, tainted, wary
 from tests.judges.embedded.scenes import BILL, PAID, PLANTED, SEND_MONEY, STOLEN, USER, call

@@ -12,13 +12,13 @@ from taskshield import AsyncShield
 from taskshield.core.errors import ConfigError, JudgeOverwhelmed, JudgeUnavailable, ModelError
 from taskshield.core.instructions import TaskSet
 from taskshield.core.judge import SessionView
+from taskshield.core.judge_options import JudgeOptions
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
-from taskshield.core.options import JudgeOptions
 from taskshield.judges.embedded import judge as module
-from taskshield.judges.embedded import weights
-from taskshield.judges.embedded.decision import sigmoid
+from taskshield.judges.embedded.decision.classifier import sigmoid
 from taskshield.judges.embedded.judge import EmbeddedJudge, embedded
+from taskshield.judges.embedded.network import model_files
 from tests.judges.embedded.asking import a_view, assessed, break_down, calling, total
 from tests.judges.embedded.scenes import BILL, PAID, STOLEN
 from tests.judges.embedded.scripted_model import ScriptedModel
@@ -116,8 +116,8 @@ def test_a_folder_without_a_model_is_named_when_the_shield_is_made(tmp_path: Pat
 
 def test_a_model_of_ones_own_is_used_and_named_in_the_trace(tmp_path: Path) -> None:
     folder = tmp_path / "own"
-    shutil.copytree(weights.SHIPPED, folder)
-    weights.write_manifest(folder, "own", "7")
+    shutil.copytree(model_files.SHIPPED, folder)
+    model_files.write_manifest(folder, "own", "7")
     judge = embedded(JudgeOptions(model=str(folder)))
     reading = asyncio.run(judge.assess(calling(PAID), a_view(PAID)))
     assert (reading.trace.prompt or "").startswith("own-7@")

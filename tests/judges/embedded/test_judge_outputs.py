@@ -11,8 +11,8 @@ from taskshield.core.instructions import TaskSet
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import text_message
-from taskshield.judges.embedded import inputs
 from taskshield.judges.embedded.judge import EmbeddedJudge
+from taskshield.judges.embedded.network import inputs
 from tests.judges.embedded.asking import (
     a_task,
     a_view,

@@ -11,7 +11,7 @@ from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from taskshield.judges.embedded.weights import write_manifest
+from taskshield.judges.embedded.network.model_files import write_manifest
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 WORDS = (*SPECIAL, "[unused1]", *"abcdefghijklmnopqrstuvwxyz[]?", "valve", "pump", "##s")

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from taskshield.core.assessments import Reading
 from taskshield.core.chat import ChatRequest
 from taskshield.core.instructions import (
     Instruction,
@@ -17,7 +18,6 @@ from taskshield.core.instructions import (
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall
-from taskshield.core.readings import Reading
 from taskshield.judges.llm.judge import LLMJudge
 from tests.model import Found, Rules
 

@@ -21,9 +21,9 @@ from taskshield.core.instructions import (
     Origin,
     Tainted,
 )
+from taskshield.core.judge_options import Scheme
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, text_message
-from taskshield.core.options import Scheme
 from taskshield.core.tools import ToolSpec
 from taskshield.core.usage import Usage
 from taskshield.judges.llm.judge import LLMJudge

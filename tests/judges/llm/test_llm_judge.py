@@ -25,8 +25,8 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
 from taskshield.core.tools import ToolSpec
 from taskshield.judges.llm import prompt_files
-from taskshield.judges.llm.answer import locate
 from taskshield.judges.llm.judge import LLMJudge
+from taskshield.judges.llm.model_answers import locate
 from tests.judges.llm.asked import CALL, RULES, assess, good, instruction, step, view
 from tests.model import Found, Rules, understand
 

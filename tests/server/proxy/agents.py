@@ -12,8 +12,8 @@ import anthropic
 import httpx2
 import openai
 
-from tests.adapters.proxying.sdks import Seen
-from tests.adapters.proxying.streams import Call
+from tests.adapters.proxy.sdks import Seen
+from tests.adapters.proxy.streams import Call
 
 NAMES = ("read_file", "write_note", "send_money")
 KEY = "sk-of-the-client"

@@ -7,7 +7,7 @@ from typing import Any
 from taskshield.core.judge import Judge
 from taskshield.core.store import Store
 from taskshield.stores.memory import MemoryStore
-from tests.adapters.proxying.streams import Call
+from tests.adapters.proxy.streams import Call
 from tests.server.listening import Listening, in_thread
 from tests.server.stage import judge
 from tests.server.upstreams.scripted import Provider

@@ -9,7 +9,7 @@ import pytest
 from taskshield.core.judge import Judge
 from taskshield.settings import load
 from taskshield.wiring import build_judge
-from tests.adapters.proxying.streams import Call, Said
+from tests.adapters.proxy.streams import Call, Said
 from tests.endtoend import test_real_llm
 from tests.server.proxy.agents import AGENTS, Agent, ChatAgent
 from tests.server.proxy.stage import proxied

@@ -13,11 +13,11 @@ import httpx
 import openai
 import pytest
 
+from taskshield.core.assessments import Reading
 from taskshield.core.judge import SessionView
 from taskshield.core.messages import Message
-from taskshield.core.readings import Reading
-from tests.adapters.proxying.sdks import payloads
-from tests.adapters.proxying.streams import Said
+from tests.adapters.proxy.sdks import payloads
+from tests.adapters.proxy.streams import Said
 from tests.judging import TableJudge
 from tests.server.listening import Gated, Listening
 from tests.server.proxy.agents import AGENTS, Agent, ChatAgent, MessagesAgent, ResponsesAgent

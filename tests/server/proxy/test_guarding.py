@@ -12,8 +12,8 @@ from taskshield.core.errors import JudgeUnavailable
 from taskshield.core.levels import Level
 from taskshield.core.tools import Tier
 from taskshield.stores.memory import MemoryStore
-from tests.adapters.proxying.sdks import Seen
-from tests.adapters.proxying.streams import Call, Said
+from tests.adapters.proxy.sdks import Seen
+from tests.adapters.proxy.streams import Call, Said
 from tests.judging import TableJudge
 from tests.server.proxy.agents import (
     AGENTS,

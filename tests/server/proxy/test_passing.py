@@ -19,7 +19,7 @@ from taskshield.server.proxy.headers import to_client, to_upstream
 from taskshield.server.proxy.upstream import Upstream
 from taskshield.settings import UpstreamSettings
 from taskshield.stores.memory import MemoryStore
-from tests.adapters.proxying.streams import Said
+from tests.adapters.proxy.streams import Said
 from tests.engine.sessions import run
 from tests.server.listening import Listening
 from tests.server.proxy.stage import EVIL, GOOD, TASK, proxied

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from taskshield.stores.memory import MemoryStore
-from tests.adapters.proxying.streams import Call, Said
+from tests.adapters.proxy.streams import Call, Said
 from tests.server.listening import Listening
 from tests.server.proxy.agents import StoredResponsesAgent, ThreadAgent
 from tests.server.proxy.stage import EVIL, GOOD, TASK, WORSE, proxied

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from taskshield.stores.memory import MemoryStore
-from tests.adapters.proxying.streams import Said
+from tests.adapters.proxy.streams import Said
 from tests.server.listening import Listening
 from tests.server.proxy.stage import EVIL, GOOD, INJECTED, TASK, proxied
 from tests.server.proxy.test_faults import WIRES, request

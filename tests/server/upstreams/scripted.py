@@ -15,8 +15,8 @@ from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self, TypeAlias
 
-from tests.adapters.proxying.sdks import BENCHES, fed
-from tests.adapters.proxying.streams import Said
+from tests.adapters.proxy.sdks import BENCHES, fed
+from tests.adapters.proxy.streams import Said
 
 PATHS = dict(zip(("/v1/chat/completions", "/v1/messages", "/v1/responses"), BENCHES, strict=True))
 """What to answer in, by path."""

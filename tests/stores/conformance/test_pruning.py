@@ -102,7 +102,7 @@ async def test_a_forgotten_session_can_begin_again(store: Store) -> None:
 def test_more_than_a_batch_is_forgotten(
     url: str, limits: dict[str, timedelta | int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("taskshield.stores.sql._BATCH", 5)
+    monkeypatch.setattr("taskshield.stores.sql.store._BATCH", 5)
 
     @stored
     async def body(store: Store) -> None:

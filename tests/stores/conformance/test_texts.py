@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from taskshield.core.errors import WireFormatError
 from taskshield.core.store import AuditQuery, Store
-from taskshield.stores.texts import NAME_BYTES, restored, storable
+from taskshield.stores.storable_text import NAME_BYTES, restored, storable
 from tests.stores.rows import APPROVAL, SESSION, approval, key, opened, record, session, stored
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=12)

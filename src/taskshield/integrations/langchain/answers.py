@@ -8,8 +8,8 @@ from langchain.agents.middleware.human_in_the_loop import RejectDecision
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall as LangChainCall
 
-from taskshield.adapters import redaction
-from taskshield.adapters.reading import Field
+from taskshield.adapters import output_redaction
+from taskshield.adapters.parsing.json_reader import Field
 from taskshield.core.decisions import Decision
 from taskshield.engine.feedback import annotated
 from taskshield.integrations.langchain.messages import (
@@ -111,12 +111,12 @@ def _instead(content: Content, decision: Decision) -> Content:
         return [_text_block(decision.content)]
     if decision.action == "redact":
         content = _redacted(content, decision)
-    return _followed(content, redaction.note(decision))
+    return _followed(content, output_redaction.note(decision))
 
 
 def _redacted(blocks: list[Block], decision: Decision) -> list[Block]:
     words = Field(value=[readable(block) for block in blocks], key="content")
-    cleaned = cast(list[Any], redaction.redacted(words, decision))
+    cleaned = cast(list[Any], output_redaction.redacted(words, decision))
     return [
         {**block, **clean} if isinstance(block, dict) else clean
         for block, clean in zip(blocks, cleaned, strict=True)

@@ -8,8 +8,8 @@ from langchain_core.messages.tool import ToolCall as LangChainCall
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_function
 
-from taskshield.adapters import tool_specs
-from taskshield.adapters.reading import Field
+from taskshield.adapters.parsing import tool_specs
+from taskshield.adapters.parsing.json_reader import Field
 from taskshield.engine.state import SessionState
 
 

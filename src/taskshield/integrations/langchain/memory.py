@@ -12,7 +12,7 @@ from langchain.agents.middleware import AgentState
 from langchain.agents.middleware.types import PrivateStateAttr, ResponseT
 from langchain_core.messages import BaseMessage
 
-from taskshield.adapters import values_json
+from taskshield.adapters import stored_values
 from taskshield.core.decisions import Case, Decision
 from taskshield.engine.decide import decide
 from taskshield.engine.state import SessionState, after
@@ -80,10 +80,10 @@ def loaded(state: Any) -> Thread | None:
     """
     if not is_kept(state):
         return None
-    thread = values_json.load(Thread, state[_THREAD])
+    thread = stored_values.load(Thread, state[_THREAD])
     session, seen = thread.session, thread.seen
     for text in _outcomes(state):
-        outcome = values_json.load(Outcome, text)
+        outcome = stored_values.load(Outcome, text)
         seen |= outcome.seen
         for case in outcome.cases:  # decided side by side; here one comes after the other
             decision = decide(replace(case, index=session.messages))
@@ -98,12 +98,12 @@ def is_up_to_date(state: Any, thread: Thread) -> bool:
 
 def update(thread: Thread) -> dict[str, Any]:
     """The update of a state that remembers the thread. Outcomes are part of it by now."""
-    return {_THREAD: values_json.dump(thread), _OUTCOMES: None}
+    return {_THREAD: stored_values.dump(thread), _OUTCOMES: None}
 
 
 def update_by_call(messages: Iterable[BaseMessage], cases: tuple[Case, ...]) -> dict[str, Any]:
     """The update of a state after one tool call; those of parallel calls add up."""
-    return {_OUTCOMES: [values_json.dump(Outcome(seen=ids(messages), cases=cases))]}
+    return {_OUTCOMES: [stored_values.dump(Outcome(seen=ids(messages), cases=cases))]}
 
 
 def ids(messages: Iterable[BaseMessage]) -> frozenset[str]:

@@ -13,11 +13,11 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall as LangChainCall
 
-from taskshield.adapters.reading import Field, checked, filled
-from taskshield.adapters.tool_output import words_of
+from taskshield.adapters.parsing.json_reader import Field, checked, filled
+from taskshield.adapters.parsing.tool_output import words_of
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Part, Text, ToolCall, text_message
-from taskshield.engine.guarded import as_json
+from taskshield.engine.tool_functions import as_json
 
 Block = str | dict[Any, Any]
 Content = str | list[Block]

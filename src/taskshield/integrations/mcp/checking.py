@@ -4,14 +4,14 @@ import uuid
 from collections.abc import Iterable
 from typing import Protocol
 
+from taskshield.core.assessments import Trace
 from taskshield.core.decisions import Case, Decision, Outage
 from taskshield.core.errors import JudgeError
 from taskshield.core.messages import Message
 from taskshield.core.policy import Policy
-from taskshield.core.readings import Trace
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.decide import decide
-from taskshield.engine.risk import tier_of
+from taskshield.engine.risk_tiers import tier_of
 
 
 class Session(Protocol):

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from taskshield.adapters import tool_specs
-from taskshield.adapters.reading import Field, checked
+from taskshield.adapters.parsing import tool_specs
+from taskshield.adapters.parsing.json_reader import Field, checked
 from taskshield.core.messages import digest
 from taskshield.core.tools import ToolSpec
 

@@ -15,12 +15,12 @@ import anyio
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS, REQUEST_TIMEOUT
 
-from taskshield.adapters import redaction
+from taskshield.adapters import output_redaction as redaction
 from taskshield.core.errors import ConfigError, WireFormatError
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
 from taskshield.core.tools import ToolSpec
-from taskshield.engine.risk import tier_of
+from taskshield.engine.risk_tiers import tier_of
 from taskshield.integrations.mcp import notes, results
 from taskshield.integrations.mcp.approval import asking, persons_word, without_word
 from taskshield.integrations.mcp.checking import Checks, Session

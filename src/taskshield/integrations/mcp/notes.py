@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from taskshield.core.decisions import Decision
-from taskshield.core.visible import one_line
+from taskshield.core.safe_text import one_line
 
 _LENGTH = 300
 _MARK = "[Task Shield]"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from taskshield.adapters.reading import Field
+from taskshield.adapters.parsing.json_reader import Field
 from taskshield.core.errors import ConfigError, WireFormatError
 
 State = Literal["new", "same", "changed"]

@@ -16,7 +16,8 @@ import anyio
 import httpx2
 from pydantic import BaseModel, ValidationError
 
-from taskshield.adapters import native
+from taskshield.adapters.conversations import native
+from taskshield.core.assessments import Trace
 from taskshield.core.decisions import Action, CallVerdict, Case, Check, Decision, Finding, Outage
 from taskshield.core.errors import (
     ConfigError,
@@ -29,7 +30,6 @@ from taskshield.core.errors import (
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation, Message, text_message
 from taskshield.core.policy import Policy
-from taskshield.core.readings import Trace
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.integrations.mcp.checking import unchecked
 from taskshield.integrations.mcp.targets import is_address

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from taskshield.adapters import redaction
-from taskshield.adapters.reading import Field, checked
+from taskshield.adapters import output_redaction
+from taskshield.adapters.parsing.json_reader import Field, checked
 from taskshield.core.decisions import Decision
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Part, Text
@@ -71,10 +71,10 @@ def rendered(method: str, result: Result, decision: Decision) -> dict[str, Any]:
         case "redact":
             left = _redacted(result, decision)
             if left is None:
-                return replaced(method, result, redaction.note(decision))
+                return replaced(method, result, output_redaction.note(decision))
             return _noted(method, {**result, **left}, decision)
         case "withhold":
-            return replaced(method, result, redaction.note(decision))
+            return replaced(method, result, output_redaction.note(decision))
         case _:
             return dict(result)
 
@@ -97,7 +97,7 @@ def _redacted(result: Result, decision: Decision) -> dict[str, Any] | None:
     """What is left of a result; None where misaligned words stand in keys, which must stay."""
     judged = _judged(result)
     words, keys = _words(judged), _spoken_keys(judged)
-    cleaned = redaction.redacted(Field(value=[*words, *keys], key="result"), decision)
+    cleaned = output_redaction.redacted(Field(value=[*words, *keys], key="result"), decision)
     assert isinstance(cleaned, list)
     if cleaned[len(words) :] != keys:
         return None
@@ -191,7 +191,7 @@ def _noted(method: str, result: Result, decision: Decision) -> dict[str, Any]:
     key = _list(method)
     held = result.get(key)
     items = held if isinstance(held, list) else []
-    return {**result, key: [*items, _item(method, redaction.note(decision))]}
+    return {**result, key: [*items, _item(method, output_redaction.note(decision))]}
 
 
 def _list(method: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from taskshield.adapters.reading import Field, checked
+from taskshield.adapters.parsing.json_reader import Field, checked
 from taskshield.core.errors import ConfigError, WireFormatError
 
 

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, TypeVar
 import agents as sdk
 from agents import Agent, FunctionTool, Handoff
 
-from taskshield.adapters import tool_specs
-from taskshield.adapters.reading import Field
+from taskshield.adapters.parsing import tool_specs
+from taskshield.adapters.parsing.json_reader import Field
 from taskshield.api.shields import AsyncShield
 from taskshield.core.errors import ConfigError
 from taskshield.core.tools import ToolSpec

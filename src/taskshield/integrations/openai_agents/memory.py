@@ -8,7 +8,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from taskshield.adapters import openai_responses, values_json
+from taskshield.adapters import stored_values
+from taskshield.adapters.conversations import openai_responses
 from taskshield.api.sessions import AsyncSession
 from taskshield.api.shields import AsyncShield
 from taskshield.core.levels import Level
@@ -59,7 +60,7 @@ class Memory:
     def keep(self, said: Messages, state: SessionState) -> None:
         """Remember a session until the user speaks again. It must have read this and no more."""
         bare = replace(state, system="", objectives=(), objectives_known=False, tools={})
-        self._kept[_name(said)] = values_json.dump(bare)
+        self._kept[_name(said)] = stored_values.dump(bare)
         while len(self._kept) > _CONVERSATIONS_KEPT:
             self._kept.popitem(last=False)
 

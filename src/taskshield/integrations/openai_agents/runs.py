@@ -18,7 +18,7 @@ from agents import Agent, FunctionTool
 from agents.tool_context import ToolContext
 from agents.tool_guardrails import RejectContentBehavior
 
-from taskshield.adapters import openai_responses
+from taskshield.adapters.conversations import openai_responses
 from taskshield.core.decisions import Decision
 from taskshield.core.errors import TaskShieldError
 from taskshield.core.levels import Level

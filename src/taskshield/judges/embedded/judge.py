@@ -6,31 +6,39 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
+from taskshield.core.assessments import Assessed, Reading, Score, TasksReading, Trace
 from taskshield.core.errors import JudgeOverwhelmed, JudgeUnavailable
 from taskshield.core.instructions import Objective, Span, Task
 from taskshield.core.judge import SessionView
+from taskshield.core.judge_options import JudgeOptions
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
-from taskshield.core.options import JudgeOptions
-from taskshield.core.readings import Assessed, Reading, Score, TasksReading, Trace
-from taskshield.judges.embedded import inputs, reasons
-from taskshield.judges.embedded.decision import Decision, read_decision, sigmoid
-from taskshield.judges.embedded.evidence import Evidence, Kind, acts, beside, gather, plan_call
-from taskshield.judges.embedded.explanation import explained_share
-from taskshield.judges.embedded.features import (
+from taskshield.judges.embedded.decision import reasons
+from taskshield.judges.embedded.decision.classifier import Decision, read_decision, sigmoid
+from taskshield.judges.embedded.decision.features import (
     UNASKED,
     Opinions,
     feature_list,
     features,
     opinions_on,
 )
-from taskshield.judges.embedded.memory import Memory
-from taskshield.judges.embedded.model import Model, shared
-from taskshield.judges.embedded.plans import planned
-from taskshield.judges.embedded.planted import DEFINED, Directive, grown, runs
-from taskshield.judges.embedded.segments import Segment, segments
-from taskshield.judges.embedded.story import spoken
-from taskshield.judges.embedded.tasks import read_tasks
+from taskshield.judges.embedded.evidence.call_evidence import (
+    Evidence,
+    Kind,
+    acts,
+    beside,
+    gather,
+    plan_call,
+)
+from taskshield.judges.embedded.evidence.conversation_index import spoken
+from taskshield.judges.embedded.evidence.directives import DEFINED, Directive, grown, runs
+from taskshield.judges.embedded.evidence.explanation import explained_share
+from taskshield.judges.embedded.evidence.index_cache import Memory
+from taskshield.judges.embedded.network import inputs
+from taskshield.judges.embedded.network.model import Model, shared
+from taskshield.judges.embedded.tasks.assistant_plans import planned
+from taskshield.judges.embedded.tasks.user_tasks import read_tasks
+from taskshield.judges.embedded.text.segments import Segment, segments
 
 NAME = "embedded"
 _ASKED = 0.0

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import assert_never
 
+from taskshield.core.assessments import Assessed, Reading, TasksReading, Trace
 from taskshield.core.chat import ChatClient
+from taskshield.core.history import recent
 from taskshield.core.judge import SessionView
+from taskshield.core.judge_options import Scheme
 from taskshield.core.messages import Message
-from taskshield.core.options import Scheme
-from taskshield.core.readings import Assessed, Reading, TasksReading, Trace
-from taskshield.core.window import recent
-from taskshield.judges.llm.asking import Asker
+from taskshield.judges.llm.model_requests import Asker
 from taskshield.judges.llm.questions import extraction, judgement, reading_of
 from taskshield.judges.llm.render import Item, call_item, instruction_item
 

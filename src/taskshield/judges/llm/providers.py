@@ -7,7 +7,7 @@ from typing import Protocol
 
 from taskshield.core.chat import ChatClient
 from taskshield.core.errors import ConfigError
-from taskshield.core.options import JudgeOptions
+from taskshield.core.judge_options import JudgeOptions
 from taskshield.judges.llm.judge import LLMJudge
 
 

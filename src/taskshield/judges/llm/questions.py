@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from taskshield.core.assessments import Assessed, TaskDraft
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message
-from taskshield.core.readings import Assessed, TaskDraft
-from taskshield.judges.llm.answer import (
+from taskshield.judges.llm.fence import Fence
+from taskshield.judges.llm.model_answers import (
     AnswerError,
     JudgeAnswer,
     ScoreEntry,
@@ -19,8 +20,7 @@ from taskshield.judges.llm.answer import (
     scores_for,
     tasks_schema,
 )
-from taskshield.judges.llm.asking import Question
-from taskshield.judges.llm.fence import Fence
+from taskshield.judges.llm.model_requests import Question
 from taskshield.judges.llm.prompt_files import prompt
 from taskshield.judges.llm.render import Item, to_judge, to_read
 

@@ -17,7 +17,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from taskshield.core.errors import ConfigError
-from taskshield.server.errors import Refused
+from taskshield.server.http.errors import Refused
 from taskshield.server.proxy.headers import Headers
 from taskshield.settings import UpstreamSettings
 

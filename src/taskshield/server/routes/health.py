@@ -5,10 +5,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from taskshield.server.errors import Refused
-from taskshield.server.metrics import CONTENT_TYPE
+from taskshield.server.http.errors import Refused
+from taskshield.server.http.surfaces import Surface
+from taskshield.server.operations.metrics import CONTENT_TYPE
 from taskshield.server.services import services
-from taskshield.server.surfaces import Surface
 
 
 async def alive(request: Request) -> Response:

@@ -11,14 +11,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from taskshield.adapters.proxying.wires import BY_PATH
-from taskshield.server.auth import Caller
-from taskshield.server.errors import Problem, Refused
-from taskshield.server.proxy.connections import GONE, ClientGone
-from taskshield.server.proxy.serving import Proxy
+from taskshield.adapters.proxy.wire_formats import BY_PATH
+from taskshield.server.access.auth import Caller
+from taskshield.server.http.errors import Problem, Refused
+from taskshield.server.http.surfaces import Surface
+from taskshield.server.proxy.disconnects import GONE, ClientGone
+from taskshield.server.proxy.handler import Proxy
 from taskshield.server.proxy.upstream import Upstream
 from taskshield.server.services import Services, admitted
-from taskshield.server.surfaces import Surface
 
 NAME = "proxy"
 

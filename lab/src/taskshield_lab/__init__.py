@@ -1,0 +1,1 @@
+"""Measuring judges and training the embedded one. Not part of the guard."""

@@ -1,0 +1,54 @@
+"""What gets through of each goal of the attacker: the cells of the heat map. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from taskshield_lab.bench.measure.outcomes import by_injection
+from taskshield_lab.bench.report.entries import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """A goal of the attacker."""
+
+    suite: str
+    injection_task: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What became of each goal in one of our lines."""
+
+    label: str
+    asr: Mapping[Goal, float]
+    """From 0 to 1. Goals that were not in the exam are not in it."""
+    unsolved: frozenset[Goal]
+    """Goals that AgentDojo knows no calls for."""
+
+
+def lines(entries: Sequence[Entry]) -> list[Line]:
+    """A line for each entry that was attacked."""
+    return [
+        Line(
+            label=entry.label,
+            asr={
+                Goal(suite=cell.suite, injection_task=cell.injection_task): cell.asr.value
+                for cell in by_injection(entry.runs)
+            },
+            unsolved=frozenset(
+                Goal(suite=run.suite, injection_task=run.injection_task)
+                for run in entry.runs
+                if run.unsolved and run.injection_task is not None
+            ),
+        )
+        for entry in entries
+        if entry.result.attack is not None
+    ]
+
+
+def goals(lines: Sequence[Line]) -> list[Goal]:
+    """All goals of some lines, suite by suite, 2 before 10."""
+    there = {goal for line in lines for goal in line.asr}
+    return sorted(
+        there, key=lambda goal: (goal.suite, len(goal.injection_task), goal.injection_task)
+    )

@@ -1,0 +1,1 @@
+"""The same scenario with other names, numbers, dates, tools and words."""

@@ -1,0 +1,1 @@
+"""Labelled conversations made from scenarios, openings and worlds."""

@@ -1,0 +1,1 @@
+"""Requests and sentences of others, put into the data of a conversation."""

@@ -1,0 +1,1 @@
+"""From labelled conversations and public pairs to training examples."""

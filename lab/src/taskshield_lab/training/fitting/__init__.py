@@ -1,0 +1,1 @@
+"""Cross-validation, and the classifier and thresholds fitted on it."""

@@ -1,0 +1,1 @@
+"""The trainable network: batches, the training loop, the export to ONNX."""

@@ -1,0 +1,1 @@
+"""The steps from data to a released model, each of which can be resumed."""

@@ -1,0 +1,1 @@
+"""Hand-written scenarios, openings, styles and worlds; what is kept for validation."""

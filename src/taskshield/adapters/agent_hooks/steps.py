@@ -1,0 +1,181 @@
+"""Agent Hooks 0.1: what the engine is to do about an event, and what was seen before.
+
+A host announces the same thing more than once. A call comes in the model's answer and again when it
+is about to be made; the final text comes in the model's answer and again as output; the messages of
+pre_model_call repeat all that was said. Each is judged once. A server keeps a `Memory` for each
+session, beside the session's state, and asks:
+
+    step = step_of(event, memory)
+    session.declare(*step.tools)
+    decisions = [await session.add(message) for message in step.messages]
+    verdict = step.answer or render(event, decisions[-1] if decisions else None)
+    memory = remembered(memory, event, decisions)
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from taskshield.adapters.agent_hooks.events import (
+    AgentShutdown,
+    AgentStartup,
+    Event,
+    Input,
+    Output,
+    PostModelCall,
+    PostToolCall,
+    PreModelCall,
+    PreToolCall,
+)
+from taskshield.adapters.agent_hooks.verdicts import ALLOW, Verdict, call_verdict, render
+from taskshield.core.decisions import Decision
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, ToolCall, digest
+from taskshield.core.tools import ToolSpec
+
+_CALLS_KEPT = 200
+"""Calls remembered in a session; the oldest are forgotten first, and would be judged anew."""
+_SYSTEM_KEPT = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenCall:
+    """A call that was judged."""
+
+    id: str
+    """Under which the session knows it."""
+    fingerprint: str
+    verdict: Verdict
+    unnamed: bool = False
+    """Whether the host had no id for it yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What must not be judged twice."""
+
+    calls: Mapping[str, SeenCall] = field(default_factory=dict)
+    """By the host's id."""
+    system: tuple[str, ...] = ()
+    """Digests of system messages that were taken in."""
+    said: str | None = None
+    """Digest of the model's last text without calls."""
+    said_verdict: Verdict = ALLOW
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What is to be done about an event."""
+
+    tools: tuple[ToolSpec, ...] = ()
+    """To be made known to the session."""
+    messages: tuple[Message, ...] = ()
+    """To be added to the session; the verdict comes from the decision on the last one."""
+    answer: Verdict | None = None
+    """The verdict, where it is known already."""
+
+
+def step_of(event: Event, memory: Memory) -> Step:
+    """What is to be done about this event, given what was seen in its session."""
+    payload = event.payload
+    match payload:
+        case AgentStartup():
+            names = payload.tools_registered
+            return Step(tools=(*(ToolSpec(name=name) for name in names), *event.tools))
+        case PreModelCall():
+            new = (each for each in payload.system if digest(each.text) not in memory.system)
+            return Step(tools=event.tools, messages=tuple(new))
+        case PreToolCall():
+            seen = _seen(payload.call, memory)
+            if seen is not None:
+                return Step(tools=event.tools, answer=seen.verdict)
+            call = Message(level=Level.ASSISTANT, tool_calls=(payload.call,))
+            return Step(tools=event.tools, messages=(call,))
+        case PostToolCall():
+            seen = memory.calls.get(payload.call.id)
+            answers = payload.call.id if seen is None else seen.id
+            output = replace(payload.message, answers=answers)
+            return Step(tools=event.tools, messages=(output,))
+        case Output() if memory.said == digest(payload.message.text):
+            return Step(tools=event.tools, answer=memory.said_verdict)
+        case Input() | PostModelCall() | Output():
+            return Step(tools=event.tools, messages=(payload.message,))
+        case AgentShutdown():
+            return Step()
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def remembered(
+    memory: Memory, event: Event, decisions: Sequence[Decision], approval: str | None = None
+) -> Memory:
+    """The memory after an event.
+
+    Args:
+        memory: What was known before.
+        event: What came.
+        decisions: On the messages of its step, all of them.
+        approval: Id of what a person is asked, where the last decision waits for one.
+    """
+    payload = event.payload
+    match payload:
+        case Input(role="user"):
+            # What the user says changes what serves him, so all is to be judged anew.
+            return replace(memory, calls={}, said=None)
+        case PostToolCall():
+            # The call is over: the next one with this id is another one.
+            calls = {id: each for id, each in memory.calls.items() if id != payload.call.id}
+            return replace(memory, calls=calls)
+        case PreModelCall():
+            new = (digest(each.text) for each in payload.system)
+            system = dict.fromkeys((*memory.system, *new))
+            return replace(memory, system=tuple(system)[-_SYSTEM_KEPT:])
+        case PreToolCall():
+            seen = _seen(payload.call, memory)
+            if seen is None:
+                verdict = call_verdict(decisions[-1], payload.call.id, approval)
+                seen = SeenCall(
+                    id=payload.call.id, fingerprint=payload.call.fingerprint(), verdict=verdict
+                )
+            rest = {id: each for id, each in memory.calls.items() if each.id != seen.id}
+            return _with_calls(memory, rest, {payload.call.id: replace(seen, unnamed=False)})
+        case PostModelCall() if payload.message.tool_calls:
+            announced = {
+                call.id: SeenCall(
+                    id=call.id,
+                    fingerprint=call.fingerprint(),
+                    verdict=call_verdict(decisions[-1], call.id, approval),
+                    unnamed=call.id in payload.unnamed,
+                )
+                for call in payload.message.tool_calls
+            }
+            return _with_calls(memory, memory.calls, announced)
+        case PostModelCall():
+            return replace(
+                memory,
+                said=digest(payload.message.text),
+                said_verdict=render(event, decisions[-1], approval),
+            )
+        case _:
+            return memory
+
+
+def forgotten(memory: Memory, fingerprints: frozenset[str]) -> Memory:
+    """The memory without these calls: a person has approved them, so they are to be asked anew."""
+    calls = {id: each for id, each in memory.calls.items() if each.fingerprint not in fingerprints}
+    return replace(memory, calls=calls, said=None)
+
+
+def _seen(call: ToolCall, memory: Memory) -> SeenCall | None:
+    """The same call as it was judged before: name and arguments must be the same as well."""
+    fingerprint = call.fingerprint()
+    named = memory.calls.get(call.id)
+    if named is not None and named.fingerprint == fingerprint:
+        return named
+    unnamed = (each for each in memory.calls.values() if each.unnamed)
+    return next((each for each in unnamed if each.fingerprint == fingerprint), None)
+
+
+def _with_calls(memory: Memory, old: Mapping[str, SeenCall], new: Mapping[str, SeenCall]) -> Memory:
+    kept = [*((id, each) for id, each in old.items() if id not in new), *new.items()]
+    return replace(memory, calls=dict(kept[-_CALLS_KEPT:]))

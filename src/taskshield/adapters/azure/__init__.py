@@ -1,0 +1,1 @@
+"""Azure Content Safety, agent:analyzeTaskAdherence: requests, answers and errors."""

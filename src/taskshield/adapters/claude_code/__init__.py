@@ -1,0 +1,1 @@
+"""Claude Code hooks: events, and the answers to them."""

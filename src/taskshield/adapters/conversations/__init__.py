@@ -1,0 +1,1 @@
+"""Conversations in the request formats of model APIs, and in our own."""

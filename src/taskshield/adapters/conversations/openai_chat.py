@@ -1,0 +1,110 @@
+"""OpenAI chat completions: the body of a request, or just its messages.
+
+A message's level comes from its role and from nothing else.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from taskshield.adapters.parsing import tool_specs
+from taskshield.adapters.parsing.json_reader import (
+    Field,
+    arguments,
+    call_id,
+    filled,
+    only_assistant_calls,
+    part,
+    root_of,
+)
+from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.core.levels import Level
+from taskshield.core.messages import Conversation, Message, Opaque, Part, Text, ToolCall
+
+_LEVELS = {
+    "system": Level.SYSTEM,
+    "developer": Level.SYSTEM,
+    "user": Level.USER,
+    "assistant": Level.ASSISTANT,
+    "tool": Level.TOOL,
+    "function": Level.TOOL,
+}
+_MEDIA = ("image_url", "input_image", "input_audio", "file", "input_file")
+_WORDS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+
+
+def parse(payload: object) -> Conversation:
+    """Read `{"messages": [...], "tools": [...]}` or a bare list of messages.
+
+    Raises:
+        WireFormatError: The payload is not in this format; the message names the path.
+    """
+    root = root_of(payload)
+    messages: list[Message] = []
+    unanswered: list[ToolCall] = []
+    for index, field in enumerate(root["messages"].elements()):
+        message = _message(field, index, unanswered)
+        if message.tool_calls:
+            unanswered = list(message.tool_calls)
+        unanswered = [call for call in unanswered if call.id != message.answers]
+        messages.append(message)
+    tools = (*root["tools"].elements(), *root["functions"].elements())
+    return Conversation(messages=tuple(messages), tools=tool_specs.read(tools))
+
+
+def _message(field: Field, index: int, unanswered: Sequence[ToolCall]) -> Message:
+    level = field["role"].choice(_LEVELS)
+    calls = tuple(_calls(field, index))
+    if calls and level is not Level.ASSISTANT:
+        raise only_assistant_calls(field)
+    return Message(
+        level=level,
+        parts=filled(_parts(field, level)),
+        tool_calls=calls,
+        answers=_answers(field, unanswered) if level is Level.TOOL else None,
+    )
+
+
+def _parts(field: Field, level: Level) -> Iterator[Part]:
+    content = field["content"]
+    if isinstance(content.value, list):
+        for element in content.elements():
+            if level is Level.TOOL and element["type"].text() not in (*_WORDS, *_MEDIA):
+                yield from words_of(element)  # servers pass on what their tools return
+            else:
+                yield part(element, _WORDS)
+    elif isinstance(content.value, str):
+        yield Text(text=content.value)
+    elif content.given:
+        raise content.wrong("a string or a list of parts")
+    yield Text(text=field["refusal"].text_or(""))
+    if field["audio"].given:
+        yield Opaque(kind="audio")
+
+
+def _calls(field: Field, index: int) -> Iterator[ToolCall]:
+    number = 0
+    for number, call in enumerate(field["tool_calls"].elements(), start=1):
+        custom = call["type"].text_or("function") == "custom"
+        body = call["custom" if custom else "function"]
+        yield ToolCall(
+            id=call_id(call["id"], index, number - 1),
+            name=body["name"].text(),
+            arguments=arguments(body["input" if custom else "arguments"]),
+        )
+    legacy = field["function_call"]
+    if legacy.given:
+        yield ToolCall(
+            id=f"call_{index}_{number}",
+            name=legacy["name"].text(),
+            arguments=arguments(legacy["arguments"]),
+        )
+
+
+def _answers(field: Field, unanswered: Sequence[ToolCall]) -> str | None:
+    """The id that the output names, or else the one call that it can be the output of."""
+    given = field["tool_call_id"].text_or("")
+    if given:
+        return given
+    name = field["name"].text_or("")
+    if name:
+        return next((call.id for call in unanswered if call.name == name), None)
+    return unanswered[0].id if len(unanswered) == 1 else None

@@ -1,0 +1,242 @@
+"""OpenAI Responses: the body of a request, or just its items.
+
+This wire lists items where others have messages. What the assistant said and the calls it made
+become one message, up to the next item of anybody else, as on the other wires. A tool that the
+provider ran itself is a call and its output at once. The agent's reasoning is left out: no judge
+may take it for a fact. What an item only refers to (`item_reference`, a stored prompt, an earlier
+response) cannot be read here.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from taskshield.adapters.parsing import tool_specs
+from taskshield.adapters.parsing.json_reader import Field, arguments, checked, filled, part
+from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.core.levels import Level
+from taskshield.core.messages import Conversation, Message, Opaque, Part, Text, ToolCall
+from taskshield.core.tools import ToolSpec
+
+PROVIDER_RUN = frozenset(
+    {
+        "code_interpreter_call",
+        "file_search_call",
+        "image_generation_call",
+        "mcp_call",
+        "program",
+        "web_search_call",
+    }
+)
+"""Calls that the provider has already made when anybody else sees them."""
+
+_LEVELS = {
+    "system": Level.SYSTEM,
+    "developer": Level.SYSTEM,
+    "user": Level.USER,
+    "assistant": Level.ASSISTANT,
+}
+_WORDS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
+_SILENT = frozenset({"reasoning", "compaction", "compaction_trigger", "item_reference"})
+_TOOL_LISTS = frozenset({"mcp_list_tools", "additional_tools"})
+_CALLS = frozenset({"mcp_approval_request", "program"})
+_NAMED = frozenset({"function_call", "custom_tool_call", "mcp_call", "mcp_approval_request"})
+_OUTPUTS = frozenset({"program_output", "tool_search_output", "mcp_approval_response"})
+_MEDIA = frozenset({"input_image", "input_file", "computer_screenshot"})
+_WRITTEN = {
+    "code_interpreter_call": "code",
+    "custom_tool_call": "input",
+    "function_call": "arguments",
+    "mcp_approval_request": "arguments",
+    "mcp_call": "arguments",
+    "program": "code",
+    "tool_search_call": "arguments",
+}
+"""Where calls keep what the model wrote. Of other calls, all that is no label is an argument."""
+_RESULTS = ("output", "outputs", "results", "result", "error", "reason")
+"""Where items keep what a tool returned."""
+_LABELS = frozenset({"id", "call_id", "type", "status", "caller", *_RESULTS})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A message and where it came from."""
+
+    message: Message
+    item: int | None = None
+    """Number of the item in `input` that it was read from, or begins with."""
+
+
+def parse(payload: object) -> Conversation:
+    """Read `{"instructions": ..., "input": ..., "tools": [...]}` or a bare list of items.
+
+    Raises:
+        WireFormatError: The payload is not in this format; the message names the path.
+    """
+    root = _root(payload)
+    messages = tuple(turn.message for turn in _conversation(root))
+    return Conversation(messages=messages, tools=tuple(_tools(root)))
+
+
+def turns(payload: object) -> list[Turn]:
+    """The messages of `parse`, each with its place in the input."""
+    return _conversation(_root(payload))
+
+
+def is_call(kind: object) -> bool:
+    """Whether items of this type ask for something to be done.
+
+    Types come and go, so whatever calls itself a call is taken for one.
+    """
+    return isinstance(kind, str) and (kind.endswith("_call") or kind in _CALLS)
+
+
+def is_output(kind: object) -> bool:
+    """Whether items of this type hold the output of a tool and nothing else."""
+    return isinstance(kind, str) and (kind.endswith("_call_output") or kind in _OUTPUTS)
+
+
+def _root(payload: object) -> Field:
+    body = {"input": payload} if isinstance(payload, list) else payload
+    root = checked(Field(value=body, key="conversation"))
+    if not isinstance(body, dict):
+        raise root.wrong("an object or a list of items")
+    return root
+
+
+def _conversation(root: Field) -> list[Turn]:
+    found: list[Turn] = []
+    given = root["instructions"]
+    if isinstance(given.value, str):
+        words = filled((Text(text=given.value),))
+        found.append(Turn(message=Message(level=Level.SYSTEM, parts=words)))
+    elif given.given:
+        found += (replace(turn, item=None) for turn in _turns(given.elements()))
+    if isinstance(root["input"].value, str):
+        words = filled((Text(text=root["input"].text()),))
+        return [*found, Turn(message=Message(level=Level.USER, parts=words))]
+    return [*found, *_turns(root["input"].elements())]
+
+
+def _turns(items: Iterable[Field]) -> Iterator[Turn]:
+    """The items' messages; what the assistant says and calls in a row is one message."""
+    spoken: Turn | None = None
+    for number, item in enumerate(items):
+        for message in _messages(item, number):
+            if message.level is Level.ASSISTANT:
+                spoken = _joined(spoken, Turn(message=message, item=number))
+                continue
+            if spoken is not None:
+                yield spoken
+                spoken = None
+            yield Turn(message=message, item=number)
+    if spoken is not None:
+        yield spoken
+
+
+def _joined(before: Turn | None, turn: Turn) -> Turn:
+    if before is None:
+        return turn
+    first, second = before.message, turn.message
+    parts = (*first.parts, *second.parts)
+    calls = (*first.tool_calls, *second.tool_calls)
+    return replace(before, message=replace(first, parts=parts, tool_calls=calls))
+
+
+def _messages(item: Field, number: int) -> Iterator[Message]:
+    kind = item["type"].text_or("item_reference" if _is_reference(item) else "message")
+    if kind == "message":
+        level = item["role"].choice(_LEVELS)
+        yield Message(level=level, parts=filled(_parts(item["content"])))
+    elif is_call(kind):
+        call = _call(item, kind, number)
+        yield Message(level=Level.ASSISTANT, tool_calls=(call,))
+        if any(item[key].given for key in _RESULTS):
+            yield _output(item, call.id)
+    elif is_output(kind):
+        given = ("call_id", "approval_request_id", "id")
+        yield _output(item, next((item[key].text() for key in given if item[key].given), None))
+    elif kind not in _SILENT | _TOOL_LISTS:
+        yield Message(level=Level.ASSISTANT, parts=(Opaque(kind=kind),))
+
+
+def _is_reference(item: Field) -> bool:
+    """Whether an item that does not name its type is an id and nothing else."""
+    return item["id"].given and not item["role"].given
+
+
+def _parts(content: Field) -> Iterator[Part]:
+    if isinstance(content.value, str):
+        yield Text(text=content.value)
+    elif isinstance(content.value, list):
+        yield from (part(element, _WORDS) for element in content.elements())
+    elif content.given:
+        raise content.wrong("a string or a list of parts")
+
+
+def _call(item: Field, kind: str, number: int) -> ToolCall:
+    if kind in _WRITTEN:
+        written = item[_WRITTEN[kind]]
+    else:
+        rest = {key: value for key, value in item.mapping().items() if key not in _LABELS}
+        written = Field(value=rest, key=item.key, parent=item.parent)
+    return ToolCall(
+        id=item["call_id"].text_or("") or item["id"].text_or("") or f"call_{number}",
+        name=_name(item, kind),
+        arguments=arguments(written),
+    )
+
+
+def _name(item: Field, kind: str) -> str:
+    name = (
+        item["name"].text() if kind in _NAMED else item["name"].text_or(kind.removesuffix("_call"))
+    )
+    space = item["namespace"].text_or("") or item["server_label"].text_or("")
+    return _qualified(space, name)
+
+
+def _qualified(space: str, name: str) -> str:
+    """Tools of two servers or namespaces may share a name."""
+    return f"{space}.{name}" if space else name
+
+
+def _output(item: Field, answers: str | None) -> Message:
+    parts = [part for key in _RESULTS for part in _result(item[key])]
+    if item["type"].value == "image_generation_call":
+        parts = [Opaque(kind="image")]
+    return Message(
+        level=Level.TOOL,
+        parts=filled(parts),
+        answers=answers,
+        is_error=item["error"].given,
+    )
+
+
+def _result(field: Field) -> Iterator[Part]:
+    """Everything in a result that can be read. Pictures may stand in it as long strings."""
+    if isinstance(field.value, list):
+        for element in field.elements():
+            yield from _result(element)
+        return
+    value = field.value
+    kind = value.get("type") if isinstance(value, dict) else None
+    if isinstance(kind, str) and kind in _MEDIA:
+        yield Opaque(kind=kind)
+    else:
+        yield from words_of(field)
+
+
+def _tools(root: Field) -> Iterator[ToolSpec]:
+    yield from _specs(root["tools"], "")
+    if isinstance(root["input"].value, list):
+        for item in root["input"].elements():
+            if item["type"].value in _TOOL_LISTS:
+                yield from _specs(item["tools"], item["server_label"].text_or(""))
+
+
+def _specs(tools: Field, space: str) -> Iterator[ToolSpec]:
+    for tool in tools.elements():
+        if tool["type"].value == "namespace":
+            yield from _specs(tool["tools"], tool["name"].text())
+        else:
+            for spec in tool_specs.read([tool]):
+                yield replace(spec, name=_qualified(space, spec.name))

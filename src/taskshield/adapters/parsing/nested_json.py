@@ -1,0 +1,22 @@
+"""JSON that stands as text within JSON, as in attributes of spans and columns of exports."""
+
+import json
+
+from taskshield.adapters.parsing.json_reader import Field, checked
+
+
+def structure(value: object, key: str) -> Field:
+    """A value that is JSON or may be written as JSON text. Other text stays what it is.
+
+    Raises:
+        WireFormatError: It begins as JSON does and cannot be read, e.g. because it was cut short.
+            To take its pieces for words would let data speak as whoever's words these are.
+    """
+    field = Field(value=value, key=key)
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return field
+    try:
+        inner = json.loads(value)
+    except (ValueError, RecursionError):
+        raise field.refused("JSON text that cannot be read; it may have been cut short") from None
+    return checked(Field(value=inner, key=key))

@@ -1,0 +1,1 @@
+"""Anthropic messages, for a proxy."""

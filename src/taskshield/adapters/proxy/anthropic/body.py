@@ -1,0 +1,132 @@
+"""Anthropic messages, for a proxy.
+
+Tools that run at the provider (`server_tool_use`, `mcp_tool_use`) have run when their blocks are
+seen, so that nobody can refuse them any more: they and their results are unreadable parts of an
+answer. When the client sends them back they are read as calls and outputs, so that what they say is
+checked, but they cannot be rewritten: the provider wants them as it made them.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from taskshield.adapters.conversations import anthropic_messages
+from taskshield.adapters.parsing.json_reader import Field
+from taskshield.adapters.proxy.anthropic.blocks import is_call, ran_at_provider
+from taskshield.adapters.proxy.anthropic.stream import (
+    AnthropicAssembly,
+    AnthropicOutlet,
+    text_block,
+)
+from taskshield.adapters.proxy.exchange import Body, Place, Reply, Request
+from taskshield.adapters.proxy.feedback_rounds import answer
+from taskshield.adapters.proxy.output_edits import rewritten, with_texts
+from taskshield.adapters.proxy.stream_gate import Gate
+from taskshield.core.levels import Level
+from taskshield.core.messages import Opaque
+
+
+def read_request(body: object) -> Request:
+    """Read what a client sends."""
+    request = Field(value=body, key="request")
+    streams = request["stream"].flag() is True
+    conversation = anthropic_messages.parse(body)
+    results = _results(request)
+    places = [
+        next(results) if message.level is Level.TOOL else None for message in conversation.messages
+    ]
+    return Request(conversation=conversation, places=tuple(places), streams=streams)
+
+
+def with_outputs(body: Body, texts: Mapping[Place, str]) -> Body:
+    """The request with other texts for some tool outputs, and all else the same."""
+    return with_texts(body, read_request(body), texts, _with_output)
+
+
+def read_response(body: object) -> Reply:
+    """Read what a model answers."""
+    response = Field(value=body, key="response")
+    said: list[Body] = []
+    ran: list[Opaque] = []
+    for block in response["content"].elements():
+        kind = block["type"].text()
+        if ran_at_provider(kind):
+            ran.append(Opaque(kind=kind))
+        else:
+            said.append({**block.mapping(), "type": "tool_use" if is_call(kind) else kind})
+    (message,) = anthropic_messages.parse([{"role": "assistant", "content": said}]).messages
+    return Reply(
+        id=response["id"].text_or("") or None,
+        messages=(replace(message, parts=(*message.parts, *ran)),),
+    )
+
+
+def without_calls(body: Body, refused: Collection[str], note: str) -> Body:
+    """The answer without the calls of these ids, and with a note that says why."""
+    calls = list(_calls(body))
+    lost = {number for number, id in calls if id in refused}
+    at = calls[0][0] if calls else len(body["content"])
+    content = [block for number, block in enumerate(body["content"]) if number not in lost]
+    ended = {"stop_reason": "end_turn"} if len(lost) == len(calls) else {}
+    if body.get("stop_reason") != "tool_use":
+        ended = {}
+    return {**body, **ended, "content": [*content[:at], text_block(note), *content[at:]]}
+
+
+def with_feedback(body: Body, response: Body, refused: Collection[str], feedback: str) -> Body:
+    """The next request of a feedback round."""
+    calls = dict(_calls(response))
+    said = [
+        _sendable(block, calls.get(number))
+        for number, block in enumerate(response["content"])
+        if block.get("text") != ""  # the provider makes such blocks, and does not take them
+    ]
+    heard: list[Body] = [
+        {
+            "type": "tool_result",
+            "tool_use_id": id,
+            "content": answer(id, refused, feedback),
+            "is_error": True,
+        }
+        for id in calls.values()
+    ]
+    if not any(id in refused for id in calls.values()):
+        heard.append(text_block(feedback))
+    spoken = [{"role": "assistant", "content": said}] if said else []
+    messages = [*body["messages"], *spoken, {"role": "user", "content": heard}]
+    return {**body, "messages": messages}
+
+
+def gate() -> Gate:
+    """The gate for a streamed answer to one request, over all its rounds."""
+    return Gate(assembly=AnthropicAssembly, outlet=AnthropicOutlet(), read=read_response)
+
+
+def _results(request: Field) -> Iterator[Place | None]:
+    """Where each output of a tool stands, in the order in which they are read."""
+    contents: list[tuple[Place, object]] = [(("system",), request["system"].value)]
+    for number, message in enumerate(request["messages"].elements()):
+        contents.append((("messages", number, "content"), message["content"].value))
+    for place, content in contents:
+        for number, block in enumerate(content if isinstance(content, list) else ()):
+            if anthropic_messages.is_result(block["type"]):
+                yield (*place, number) if block["type"] == "tool_result" else None
+
+
+def _with_output(old: str, new: str, block: Body) -> Body:
+    return {**block, "content": rewritten(block.get("content"), old, new, text_block)}
+
+
+def _calls(response: Body) -> Iterator[tuple[int, str]]:
+    """The number of each block that is a call, and the call's id."""
+    (message,) = read_response(response).messages
+    blocks = (number for number, block in enumerate(response["content"]) if is_call(block["type"]))
+    return zip(blocks, (call.id for call in message.tool_calls), strict=True)
+
+
+def _sendable(block: Body, call_id: str | None) -> Body:
+    """A block of an answer as a block of a request."""
+    if call_id is None:
+        return block
+    given = block.get("input")
+    # What broke off within its JSON was read as text; a request needs an object.
+    return {**block, "id": call_id, "input": given if isinstance(given, dict) else {}}

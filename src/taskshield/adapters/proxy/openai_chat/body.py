@@ -1,0 +1,130 @@
+"""OpenAI chat completions, for a proxy.
+
+A call in the deprecated `function_call` is checked like any other. Where several choices were asked
+for, each is a message of its own, and there are no feedback rounds: no model goes on from several.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from taskshield.adapters.conversations import openai_chat
+from taskshield.adapters.parsing.json_reader import Field
+from taskshield.adapters.proxy.exchange import Body, Place, Reply, Request
+from taskshield.adapters.proxy.feedback_rounds import answer, parted
+from taskshield.adapters.proxy.json_edits import without
+from taskshield.adapters.proxy.openai_chat.stream import ChatAssembly, ChatOutlet
+from taskshield.adapters.proxy.output_edits import rewritten, with_texts
+from taskshield.adapters.proxy.stream_gate import Gate
+from taskshield.core.errors import ConversationError
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message
+
+_CALLED = ("tool_calls", "function_call")
+"""Reasons to stop that promise a call, and the members that hold it."""
+
+
+def read_request(body: object) -> Request:
+    """Read what a client sends."""
+    request = Field(value=body, key="request")
+    streams = request["stream"].flag() is True
+    conversation = openai_chat.parse(body)
+    places: list[Place | None] = [
+        ("messages", number) if message.level is Level.TOOL else None
+        for number, message in enumerate(conversation.messages)
+    ]
+    return Request(conversation=conversation, places=tuple(places), streams=streams)
+
+
+def with_outputs(body: Body, texts: Mapping[Place, str]) -> Body:
+    """The request with other texts for some tool outputs, and all else the same."""
+    return with_texts(body, read_request(body), texts, _with_output)
+
+
+def read_response(body: object) -> Reply:
+    """Read what a model answers."""
+    response = Field(value=body, key="response")
+    spoken = [
+        # Whatever the upstream calls itself, this is the assistant.
+        {**choice["message"].mapping(), "role": "assistant"}
+        for choice in response["choices"].elements()
+    ]
+    return Reply(
+        id=response["id"].text_or("") or None,
+        messages=openai_chat.parse(spoken).messages,
+    )
+
+
+def without_calls(body: Body, refused: Collection[str], note: str) -> Body:
+    """The answer without the calls of these ids, and with a note that says why."""
+    choices = zip(body["choices"], read_response(body).messages, strict=True)
+    return {**body, "choices": [_without(choice, said, refused, note) for choice, said in choices]}
+
+
+def with_feedback(body: Body, response: Body, refused: Collection[str], feedback: str) -> Body:
+    """The next request of a feedback round.
+
+    Raises:
+        ConversationError: The answer has several choices.
+    """
+    said = read_response(response).messages
+    if len(said) != 1:
+        raise ConversationError("there are feedback rounds only for answers with one choice")
+    message = response["choices"][0]["message"]
+    spoken = {key: value for key, value in message.items() if value not in (None, [])}
+    results: list[Body] = []
+    calls: list[Body] = []
+    for id, call in zip(_ids(said[0]), _calls(message), strict=True):
+        text = answer(id, refused, feedback)
+        if call is message.get("function_call"):
+            results.append({"role": "function", "name": call["name"], "content": text})
+        else:
+            results.append({"role": "tool", "tool_call_id": id, "content": text})
+            calls.append({**call, "id": id})
+    if calls:
+        spoken["tool_calls"] = calls
+    if not any(id in refused for id in _ids(said[0])):
+        results.append({"role": "user", "content": feedback})
+    spoken = {"content": None, **spoken, "role": "assistant"}
+    return {**body, "messages": [*body["messages"], spoken, *results]}
+
+
+def gate() -> Gate:
+    """The gate for a streamed answer to one request, over all its rounds."""
+    return Gate(assembly=ChatAssembly, outlet=ChatOutlet(), read=read_response)
+
+
+def _with_output(old: str, new: str, message: Body) -> Body:
+    return {**message, "content": rewritten(message.get("content"), old, new, _part)}
+
+
+def _part(text: str) -> Body:
+    return {"type": "text", "text": text}
+
+
+def _without(choice: Body, said: Message, refused: Collection[str], note: str) -> Body:
+    ids = _ids(said)
+    if refused and not any(id in refused for id in ids):
+        return choice
+    message = choice["message"]
+    kept = [call for id, call in zip(ids, _calls(message), strict=True) if id not in refused]
+    rest = without(message, *_CALLED)
+    for call in kept:
+        if call is message.get("function_call"):
+            rest["function_call"] = call
+        else:
+            rest["tool_calls"] = [*rest.get("tool_calls", ()), call]
+    rest["content"] = parted(message.get("content") or "", note)
+    reason = choice.get("finish_reason")
+    ended = {} if kept or reason not in _CALLED else {"finish_reason": "stop"}
+    return {**choice, **ended, "message": rest}
+
+
+def _ids(said: Message) -> list[str]:
+    return [call.id for call in said.tool_calls]
+
+
+def _calls(message: Body) -> Iterator[Any]:
+    """The calls in the order in which they are read."""
+    yield from message.get("tool_calls") or ()
+    if message.get("function_call") is not None:
+        yield message["function_call"]

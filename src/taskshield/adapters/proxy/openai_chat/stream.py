@@ -1,0 +1,262 @@
+"""OpenAI chat completions as a stream.
+
+Once anything is held, all choices are. Over several rounds the client sees the id of the first, the
+texts of all with a blank line between them, and usage summed.
+"""
+
+from collections.abc import Hashable, Sequence
+
+from taskshield.adapters.parsing.json_reader import Field
+from taskshield.adapters.proxy.exchange import Body
+from taskshield.adapters.proxy.feedback_rounds import parted
+from taskshield.adapters.proxy.index_map import Numbering
+from taskshield.adapters.proxy.json_edits import assembled, index_of, without
+from taskshield.adapters.proxy.stream_gate import Payload, Step
+from taskshield.adapters.proxy.usage import added
+
+_LEGACY = -1
+"""The number of a call in the deprecated `function_call`, which has none of its own."""
+_CALLED = ("tool_calls", "function_call")
+_ONCE = ("id", "type")
+"""Members of a call that do not grow, though some servers repeat them."""
+
+
+class ChatAssembly:
+    """The chunks of one stream as one answer."""
+
+    def __init__(self) -> None:
+        self._head: Body = {}
+        self._choices: dict[int, _Choice] = {}
+
+    def take(self, payload: Payload) -> tuple[Step, Payload]:
+        """What to do with a chunk, and the chunk with each call under a number of its own."""
+        if payload is None:
+            return "end", None
+        if payload.get("error"):
+            return "error", payload
+        chunk = Field(value=payload, key="chunk")
+        choices = [self._choice(choice) for choice in chunk["choices"].elements()]
+        members = without(payload, "choices").items()
+        self._head.update((key, value) for key, value in members if value is not None)
+        acts = any(_acts(choice) for choice in choices)
+        return "hold" if acts else "pass", {**payload, "choices": choices}
+
+    def finished(self) -> bool:
+        """Whether every choice has said why it stopped."""
+        choices = self._choices.values()
+        return bool(choices) and all(choice.rest.get("finish_reason") for choice in choices)
+
+    def response(self) -> Body:
+        """The answer as it would have come without streaming."""
+        choices = [
+            {"index": number, **choice.whole()} for number, choice in sorted(self._choices.items())
+        ]
+        head = without(self._head, "obfuscation")
+        return {**head, "object": "chat.completion", "choices": choices}
+
+    def calls(self) -> Sequence[Hashable]:
+        """Choice and number of each call."""
+        return [
+            (number, call)
+            for number, choice in sorted(self._choices.items())
+            for call in choice.numbers()
+        ]
+
+    def _choice(self, field: Field) -> Body:
+        number = index_of(field["index"])
+        delta = dict(field["delta"].mapping()) if field["delta"].given else {}
+        choice = self._choices.setdefault(number, _Choice())
+        if delta.get("tool_calls"):
+            calls = field["delta"]["tool_calls"].elements()
+            delta["tool_calls"] = [choice.call(call) for call in calls]
+        choice.take({**field.mapping(), "delta": delta})
+        return {**field.mapping(), "delta": delta}
+
+
+class _Choice:
+    """One choice, as far as it has come."""
+
+    def __init__(self) -> None:
+        self.rest: Body = {}
+        self._deltas: list[Body] = []
+        self._logprobs: list[object] = []
+        self._calls: list[list[Body]] = []
+        self._current: dict[int | None, int] = {}
+
+    def call(self, field: Field) -> Body:
+        """A piece of a call, numbered so that no two calls share a number.
+
+        Some servers give every call the number 0, or none; then a new id tells a new call.
+        """
+        piece = dict(field.mapping())
+        index = index_of(field["index"]) if field["index"].given else None
+        number = self._current.get(index)
+        if number is None or _other(self._calls[number][0].get("id"), piece.get("id")):
+            number = self._current[index] = len(self._calls)
+            self._calls.append([])
+        self._calls[number].append(piece)
+        return {**piece, "index": number}
+
+    def take(self, choice: Body) -> None:
+        """Add a piece of the choice, but for its calls."""
+        self._deltas.append(without(choice["delta"], "role", "tool_calls"))
+        self._logprobs.append(choice.get("logprobs"))
+        rest = without(choice, "delta", "index", "logprobs").items()
+        self.rest.update((key, value) for key, value in rest if value is not None)
+
+    def numbers(self) -> list[int]:
+        """The numbers of the calls, in the order in which an answer lists them."""
+        legacy = any(delta.get("function_call") is not None for delta in self._deltas)
+        return [*range(len(self._calls)), *([_LEGACY] if legacy else [])]
+
+    def whole(self) -> Body:
+        """The choice without streaming."""
+        calls = {"tool_calls": [_whole_call(call) for call in self._calls]} if self._calls else {}
+        said = {"content": None, **assembled([{}, *self._deltas]), **calls, "role": "assistant"}
+        return {**self.rest, "logprobs": assembled(self._logprobs), "message": said}
+
+
+class ChatOutlet:
+    """The chunks that the client sees."""
+
+    def __init__(self) -> None:
+        self._head: Body = {}
+        self._introduced: set[int] = set()
+        self._texted: set[int] = set()
+        self._parting: set[int] = set()  # choices whose text goes on from an earlier round
+        self._numbers: dict[int, Numbering] = {}
+        self._spent: object = None
+
+    def shown(self, payload: Payload) -> None:
+        """Take note of a chunk that goes to the client as it is."""
+        if payload is None or payload.get("error"):
+            return
+        self._note_head(payload)
+        for choice in payload["choices"]:
+            self._note_delta(choice["index"], choice["delta"])
+
+    def written(self, payload: Body) -> list[Body]:
+        """A chunk in the client's numbering; empty where nothing is left of it."""
+        if payload.get("error"):
+            return [payload]
+        choices = [self._choice(choice) for choice in payload["choices"]]
+        kept = [choice for choice in choices if choice["delta"] or choice.get("finish_reason")]
+        usage = payload.get("usage")
+        if choices and not kept and usage is None:
+            return []
+        self._note_head(payload)
+        counted = {} if usage is None else {"usage": added(self._spent, usage)}
+        return [{**payload, **self._head, **counted, "choices": kept}]
+
+    def revised(
+        self, held: Sequence[Payload], dropped: set[Hashable], kept: set[Hashable], note: str
+    ) -> list[Payload]:
+        """The held chunks without the dropped calls; the note stands before the calls left."""
+        lost, left = _choices_of(dropped), _choices_of(kept)
+        noted: set[object] = set()
+        revised: list[Payload] = []
+        for payload in held:
+            if payload is None:
+                revised.append(None)
+                continue
+            choices: list[Body] = []
+            for choice in payload["choices"]:
+                number = choice["index"]
+                rest = _reduced(choice, dropped, ended=number not in left)
+                if _acts(rest) and number not in noted and (number in lost or not dropped):
+                    noted.add(number)
+                    revised += self.written(self._noted(payload, rest, note))
+                    rest = {**rest, "delta": without(rest["delta"], "content")}
+                choices.append(rest)
+            revised += self.written({**payload, "choices": choices})
+        return revised
+
+    def concerns_shown(self, payload: Payload) -> bool:
+        """Nothing on this wire begins that must be ended."""
+        return False
+
+    def start_round(self, spent: object) -> None:
+        """Another upstream stream begins."""
+        self._spent = spent
+        self._parting = set(self._texted)
+        self._numbers.clear()
+
+    def failure(self, message: str) -> Body:
+        """An error as OpenAI sends it in the middle of a stream; its SDK raises it."""
+        error = {"message": message, "type": "server_error", "param": None, "code": None}
+        return {"error": error}
+
+    def _choice(self, choice: Body) -> Body:
+        number, delta = choice["index"], dict(choice["delta"])
+        if number in self._introduced:
+            delta.pop("role", None)
+        if delta.get("content") and number in self._parting:
+            self._parting.discard(number)
+            delta["content"] = f"\n\n{delta['content']}"
+        if delta.get("tool_calls"):
+            numbers = self._numbers.setdefault(number, Numbering())
+            delta["tool_calls"] = [
+                {**call, "index": numbers.of(call["index"])} for call in delta["tool_calls"]
+            ]
+        self._note_delta(number, delta)
+        return {**choice, "delta": delta}
+
+    def _note_head(self, chunk: Body) -> None:
+        """All chunks of an answer share these."""
+        for key in ("id", "created"):
+            if chunk.get(key) and key not in self._head:
+                self._head[key] = chunk[key]
+
+    def _note_delta(self, choice: int, delta: Body) -> None:
+        if delta.get("role"):
+            self._introduced.add(choice)
+        if delta.get("content"):
+            self._texted.add(choice)
+
+    def _noted(self, chunk: Body, choice: Body, note: str) -> Body:
+        """A chunk of its own for the note, with the text of the chunk that it stands before."""
+        number, text = choice["index"], choice["delta"].get("content") or ""
+        if not text and number in self._texted - self._parting:
+            note = f"\n\n{note}"
+        delta = {"role": "assistant", "content": parted(text, note)}
+        said = {"index": number, "delta": delta, "finish_reason": None}
+        return {**without(chunk, "usage", "obfuscation"), "choices": [said]}
+
+
+def _other(known: object, given: object) -> bool:
+    return bool(known) and bool(given) and known != given
+
+
+def _whole_call(pieces: list[Body]) -> Body:
+    first: Body = {}
+    for piece in pieces:
+        for key in _ONCE:
+            if piece.get(key) is not None:
+                first.setdefault(key, piece[key])
+    return {**first, **assembled([without(piece, "index", *_ONCE) for piece in pieces])}
+
+
+def _acts(choice: Body) -> bool:
+    """Whether a piece of a choice calls or ends: both must wait for the judge."""
+    return bool(choice.get("finish_reason")) or any(choice["delta"].get(key) for key in _CALLED)
+
+
+def _choices_of(calls: set[Hashable]) -> set[object]:
+    return {call[0] for call in calls if isinstance(call, tuple)}
+
+
+def _reduced(choice: Body, dropped: set[Hashable], *, ended: bool) -> Body:
+    """A piece of a choice without the dropped calls."""
+    number, delta = choice["index"], choice["delta"]
+    calls = [
+        call for call in delta.get("tool_calls") or () if (number, call["index"]) not in dropped
+    ]
+    rest = without(
+        delta, "tool_calls", *(["function_call"] if (number, _LEGACY) in dropped else [])
+    )
+    reason = choice.get("finish_reason")
+    return {
+        **choice,
+        "delta": {**rest, "tool_calls": calls} if calls else rest,
+        **({"finish_reason": "stop"} if ended and reason in _CALLED else {}),
+    }

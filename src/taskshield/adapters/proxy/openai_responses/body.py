@@ -1,0 +1,181 @@
+"""OpenAI Responses, for a proxy.
+
+Tools that run at the provider (web search, file search, code interpreter, remote MCP, ...) have run
+when their items are seen, so that nobody can refuse them any more: they are unreadable parts of an
+answer. An `mcp_approval_request` comes before the run, and is a call like any other.
+
+The provider may keep what it answered. A call that the client never saw is then still open there,
+and the next request must say what came of it: see `results_of` and `resumed`.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from taskshield.adapters.conversations import openai_responses
+from taskshield.adapters.parsing.json_reader import Field
+from taskshield.adapters.proxy.exchange import Body, Place, Reply, Request
+from taskshield.adapters.proxy.feedback_rounds import answer
+from taskshield.adapters.proxy.openai_responses.items import (
+    calls_of,
+    note_item,
+    result,
+    sendable,
+    shell_chunk,
+)
+from taskshield.adapters.proxy.openai_responses.stream import ResponsesAssembly, ResponsesOutlet
+from taskshield.adapters.proxy.output_edits import rewritten, with_texts
+from taskshield.adapters.proxy.stream_gate import Gate
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, Opaque
+
+_REWRITABLE = frozenset(
+    {
+        "apply_patch_call_output",
+        "custom_tool_call_output",
+        "function_call_output",
+        "local_shell_call_output",
+        "mcp_call",
+        "shell_call_output",
+    }
+)
+"""Items whose `output` may hold words of our own."""
+
+
+def read_request(body: object) -> Request:
+    """Read what a client sends."""
+    request = Field(value=body, key="request")
+    streams = request["stream"].flag() is True
+    conversation = openai_responses.parse(request.mapping())
+    turns = openai_responses.turns(body)
+    return Request(
+        conversation=conversation,
+        places=tuple(_place(request["input"].value, turn) for turn in turns),
+        streams=streams,
+        continues=_continued(request),
+    )
+
+
+def with_outputs(body: Body, texts: Mapping[Place, str]) -> Body:
+    """The request with other texts for some tool outputs, and all else the same."""
+    return with_texts(body, read_request(body), texts, _with_output)
+
+
+def read_response(body: object) -> Reply:
+    """Read what a model answers."""
+    response = Field(value=body, key="response")
+    items = [dict(item.mapping()) for item in response["output"].elements()]
+    calls = set(calls_of(items))
+    said: list[Body] = []
+    ran: list[Opaque] = []
+    for number, item in enumerate(items):
+        kind = item.get("type")
+        if number in calls or kind == "reasoning":
+            said.append(item)
+        elif kind == "message":
+            said.append({**item, "role": "assistant"})
+        else:
+            ran.append(Opaque(kind=str(kind)))
+    messages = openai_responses.parse(said).messages
+    message = messages[0] if messages else Message(level=Level.ASSISTANT)
+    return Reply(
+        id=response["id"].text_or("") or None,
+        messages=(replace(message, parts=(*message.parts, *ran)),),
+    )
+
+
+def without_calls(body: Body, refused: Collection[str], note: str) -> Body:
+    """The answer without the calls of these ids, and with a note that says why."""
+    items = body["output"]
+    calls = list(_calls(body))
+    lost = {number for number, id in calls if id in refused}
+    at = calls[0][0] if calls else len(items)
+    kept = [item for number, item in enumerate(items) if number not in lost]
+    return {**body, "output": [*kept[:at], note_item(body.get("id"), note), *kept[at:]]}
+
+
+def with_feedback(body: Body, response: Body, refused: Collection[str], feedback: str) -> Body:
+    """The next request of a feedback round.
+
+    Raises:
+        ConversationError: A call is of a type that cannot be answered in words.
+    """
+    items = response["output"]
+    calls = list(_calls(response))
+    results = [result(items[n], id, answer(id, refused, feedback)) for n, id in calls]
+    if not any(id in refused for _, id in calls):
+        results.append({"role": "user", "content": feedback})
+    if body.get("conversation") is not None:
+        # The provider has added the question and the answer to the conversation by itself.
+        return {**body, "input": results}
+    said = sendable(items, stored=body.get("store") is not False)
+    return {**body, "input": [*_items(body), *said, *results]}
+
+
+def gate() -> Gate:
+    """The gate for a streamed answer to one request, over all its rounds."""
+    return Gate(assembly=ResponsesAssembly, outlet=ResponsesOutlet(), read=read_response)
+
+
+def results_of(response: Body, refused: Collection[str], note: str) -> list[Body]:
+    """What the provider must be told, should a request go on from an answer that it keeps.
+
+    Raises:
+        ConversationError: A call is of a type that cannot be answered in words.
+    """
+    items = response["output"]
+    return [result(items[number], id, note) for number, id in _calls(response) if id in refused]
+
+
+def resumed(body: Body, *, previous: str | None, results: Sequence[Body]) -> Body:
+    """A request that goes on from an answer of which the client saw less than the provider keeps.
+
+    Args:
+        body: The client's request.
+        previous: The provider's own id of the answer: over several rounds of a stream the client
+            sees the id of the first, and the last one is what there is to go on from.
+        results: See `results_of`.
+    """
+    going_on = body.get("previous_response_id") is not None and previous is not None
+    renamed = {"previous_response_id": previous} if going_on else {}
+    return {**body, **renamed, "input": [*results, *_items(body)]}
+
+
+def _place(items: object, turn: openai_responses.Turn) -> Place | None:
+    number = turn.item
+    if turn.message.level is not Level.TOOL or number is None or not isinstance(items, list):
+        return None
+    return ("input", number) if items[number].get("type") in _REWRITABLE else None
+
+
+def _continued(request: Field) -> str | None:
+    conversation = request["conversation"]
+    if isinstance(conversation.value, dict):
+        conversation = conversation["id"]
+    return request["previous_response_id"].text_or("") or conversation.text_or("") or None
+
+
+def _with_output(old: str, new: str, item: Body) -> Body:
+    shell = item["type"] == "shell_call_output"
+    return {**item, "output": rewritten(item.get("output"), old, new, _chunk if shell else _part)}
+
+
+def _chunk(text: str) -> Body:
+    return shell_chunk(text, status=0)
+
+
+def _part(text: str) -> Body:
+    return {"type": "input_text", "text": text}
+
+
+def _items(body: Body) -> list[Body]:
+    given = body.get("input")
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    return given or []
+
+
+def _calls(response: Body) -> Iterator[tuple[int, str]]:
+    """The number of each item that is a call, and the call's id."""
+    (message,) = read_response(response).messages
+    ids = (call.id for call in message.tool_calls)
+    return zip(calls_of(response["output"]), ids, strict=True)

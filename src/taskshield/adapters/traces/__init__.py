@@ -1,0 +1,1 @@
+"""Conversations in logs: traces, exports and recorded runs."""

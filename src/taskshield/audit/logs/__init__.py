@@ -1,0 +1,1 @@
+"""From files to conversations: finding, unpacking, recognising and reading them."""

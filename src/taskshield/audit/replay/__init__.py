@@ -1,0 +1,1 @@
+"""Conversations through a shield: in this process, in several, or on a Ray cluster."""

@@ -1,0 +1,1 @@
+"""What an audit writes: findings, the journal, figures and the report."""

@@ -1,0 +1,1 @@
+"""`taskshield audit`: judge logs and report on them."""

@@ -1,0 +1,1 @@
+"""`taskshield check`: judge a recorded conversation and report on it."""

@@ -1,0 +1,85 @@
+"""One finding of the report: the instruction, its scores, and what becomes of it.
+
+Pure: from core values to what rich prints. Words of the conversation pass through `visible` and go
+into `Text`, which knows no markup.
+"""
+
+from collections.abc import Mapping
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from taskshield.cli.styles import (
+    GLIMPSE_LENGTH,
+    GOAL,
+    LOOK_LENGTH,
+    MINOR,
+    MISALIGNED,
+    NAME_LENGTH,
+)
+from taskshield.core.assessments import Score
+from taskshield.core.decisions import Action, Decision, Finding
+from taskshield.core.instructions import Tainted
+from taskshield.core.messages import ToolCall
+from taskshield.core.safe_text import one_line
+
+
+def aligned(finding: Finding, decision: Decision) -> RenderableType:
+    """A finding that is in order, in short."""
+    return Group(_subject(finding, decision, GLIMPSE_LENGTH), _scores(finding))
+
+
+def misaligned(
+    finding: Finding, decision: Decision, tainted: Mapping[str, Tainted]
+) -> RenderableType:
+    """A finding that is not, with why and what policy does about it."""
+    lines = [
+        _subject(finding, decision, LOOK_LENGTH),
+        _scores(finding),
+        Text.assemble(("reason: ", MINOR), one_line(finding.reason, LOOK_LENGTH)),
+    ]
+    if finding.taint is not None:
+        directive = tainted[finding.taint.target]
+        where = f"{directive.id}, found in message {directive.instruction.origin.message}: "
+        words = one_line(directive.instruction.text, LOOK_LENGTH)
+        lines.append(Text.assemble((where, MINOR), words))
+    lines.append(action_taken(finding.action, decision))
+    return Group(*lines)
+
+
+def called(call: ToolCall, limit: int) -> Text:
+    """A tool call in one line."""
+    name = one_line(call.name, NAME_LENGTH)
+    return Text.assemble((name, "bold"), "(", one_line(call.arguments, limit), ")")
+
+
+def action_taken(action: Action, decision: Decision) -> Text:
+    """What the policy does."""
+    line = Text.assemble(("action: ", MINOR), (action, "bold"))
+    if action == "revise" and decision.round is not None:
+        line.append(f", round {decision.round} of {decision.case.policy.rounds}", MINOR)
+    return line
+
+
+def _subject(finding: Finding, decision: Decision, limit: int) -> Text:
+    if finding.call_id is None:
+        return Text(one_line(finding.instruction.text, limit))
+    return called(decision.case.message.call(finding.call_id), limit)
+
+
+def _scores(finding: Finding) -> Text:
+    """Risk tier, the score for each target, and how the total compares to the threshold."""
+    compared = " >" if finding.total > finding.epsilon else ", not >"
+    pieces = [] if finding.tier is None else [Text(finding.tier.value)]
+    pieces += [_score(score, GOAL) for score in finding.scores]
+    pieces.append(Text(f"total={finding.total:.2f}{compared} {finding.epsilon:.2f}"))
+    pieces += [_score(score, GOAL) for score in finding.objective_scores]
+    if finding.taint is not None:
+        pieces.append(_score(finding.taint, MISALIGNED))
+    line = Text("  ").join(pieces)
+    line.stylize_before(MINOR)
+    return line
+
+
+def _score(score: Score, style: str) -> Text:
+    return Text.assemble((one_line(score.target, NAME_LENGTH), style), f"={score.value:.2f}")

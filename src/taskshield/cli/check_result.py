@@ -1,0 +1,84 @@
+"""What a check of a whole conversation came to; every kind of output is made from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal
+
+from taskshield.adapters.conversations.detect import Format
+from taskshield.core.decisions import Decision
+from taskshield.core.instructions import Objective, Tainted, TaskSet
+from taskshield.core.usage import NO_USAGE, Usage
+from taskshield.engine.state import Counters, counted
+
+Verdict = Literal["aligned", "misaligned", "outage"]
+"""The worst that happened.
+
+- aligned: every message was checked as far as it had to be, and serves the user's tasks
+- misaligned: at least one instruction does not
+- outage: none was found that does not, but at least one message could not be checked
+"""
+
+EXIT_STATUS: Mapping[Verdict, int] = {"aligned": 0, "misaligned": 1, "outage": 3}
+BAD_INPUT = 2
+"""Exit status where there is no verdict; it is argparse's own for a wrong command line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The decisions on all messages of a conversation."""
+
+    file: str
+    """Its name as given."""
+    format: Format
+    decisions: tuple[Decision, ...]
+    """One for each message, in order; there is at least one."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst that happened."""
+        if self.misaligned:
+            return "misaligned"
+        return "outage" if self.counters.failed else "aligned"
+
+    @property
+    def misaligned(self) -> int:
+        """How many messages hold something misaligned."""
+        return sum(bool(decision.misaligned) for decision in self.decisions)
+
+    @property
+    def judge(self) -> str:
+        """Who judged; of a judge that is made of several, those who spoke."""
+        spoke = [decision.judge for decision in self.decisions if decision.check == "executed"]
+        return ", ".join(dict.fromkeys(spoke)) or self.decisions[-1].judge
+
+    @property
+    def tasks(self) -> TaskSet:
+        """All tasks of the user."""
+        return self.decisions[-1].case.tasks
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """What the system message is for, as it was last read."""
+        read = (decision.case.objectives for decision in reversed(self.decisions))
+        return next((objectives for objectives in read if objectives), ())
+
+    @property
+    def tainted(self) -> Mapping[str, Tainted]:
+        """The directives that a judge saw as tainted, by id."""
+        return {item.id: item for decision in self.decisions for item in decision.case.tainted}
+
+    @property
+    def counters(self) -> Counters:
+        """Checks made, skipped and failed."""
+        return reduce(counted, self.decisions, Counters())
+
+    @property
+    def usage(self) -> Usage:
+        """Model calls and tokens spent, and calls saved."""
+        return sum((decision.case.trace.usage for decision in self.decisions), NO_USAGE)
+
+    @property
+    def elapsed_ms(self) -> float:
+        """How long the checks took, all together."""
+        return sum(decision.elapsed_ms for decision in self.decisions)

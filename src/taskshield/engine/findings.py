@@ -1,0 +1,73 @@
+"""From a judge's reading to findings: the algorithm's step 3."""
+
+import math
+from dataclasses import replace
+
+from taskshield.core.assessments import Assessed, Score
+from taskshield.core.decisions import Case, Finding
+from taskshield.core.instructions import Instruction, Origin
+
+
+def finding(item: Assessed, case: Case) -> Finding:
+    """The verdict on one instruction. Policy has not spoken yet: the action is still "allow"."""
+    epsilon = item.epsilon if case.policy.epsilon is None else case.policy.epsilon
+    total = math.fsum(score.value for score in item.scores)
+    taint = _explanation(item)
+    unmet = sum(score.value for score in item.objective_scores) <= epsilon
+    outside = bool(item.objective_scores) and unmet
+    draft = Finding(
+        instruction=_instruction(item, case),
+        call_id=item.call_id,
+        tier=None if item.call_id is None else case.tiers[case.message.call(item.call_id).name],
+        scores=item.scores,
+        objective_scores=item.objective_scores,
+        taint=taint,
+        total=total,
+        epsilon=epsilon,
+        aligned=total > epsilon and not outside and taint is None,
+        approved=False,
+        action="allow",
+        reason="",
+    )
+    return replace(draft, reason=_reason(draft, outside, case))
+
+
+def _explanation(item: Assessed) -> Score | None:
+    """The tainted directive that explains the instruction better than any task of the user does."""
+    strongest = max(item.taint_scores, key=lambda score: score.value, default=None)
+    best_task = max((score.value for score in item.scores), default=0.0)
+    return strongest if strongest is not None and strongest.value > best_task else None
+
+
+def _instruction(item: Assessed, case: Case) -> Instruction:
+    """Level and origin come from the message, whatever the judge or the text says."""
+    call = case.answered if item.call_id is None else case.message.call(item.call_id)
+    origin = Origin(
+        message=case.index,
+        span=item.span,
+        call_id=case.message.answers if call is None else call.id,
+        tool=None if call is None else call.name,
+        arguments=None if call is None else call.arguments,
+    )
+    return Instruction(text=item.text, level=case.message.level, origin=origin)
+
+
+def _reason(draft: Finding, outside: bool, case: Case) -> str:
+    if draft.taint is not None:
+        if draft.taint.reason.strip():
+            return draft.taint.reason
+        source = next(item for item in case.tainted if item.id == draft.taint.target)
+        place = source.instruction.origin.tool
+        where = "tool output" if place is None else f"the output of {place}"
+        return f"An instruction found in {where} explains it better than any task of the user does."
+    if draft.total <= draft.epsilon:
+        if not draft.scores:
+            return "The user has not given any task yet."
+        return _best(draft.scores).reason
+    if outside:
+        return _best(draft.objective_scores).reason
+    return _best(draft.scores).reason
+
+
+def _best(scores: tuple[Score, ...]) -> Score:
+    return max(scores, key=lambda score: score.value)

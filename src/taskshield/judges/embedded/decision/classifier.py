@@ -1,0 +1,116 @@
+"""The one decision: how likely a call serves the user, and from where on that is too little.
+
+Weights and thresholds were fitted on conversations whose domains the model had not seen; they come
+with the model and are covered by its hash.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from taskshield.core.errors import ModelError
+from taskshield.core.tools import Tier
+from taskshield.judges.embedded.evidence.call_evidence import Kind, kind_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """From a logit to a calibrated probability."""
+
+    slope: float
+    offset: float
+
+    def probability(self, logit: float) -> float:
+        """How likely it is."""
+        return sigmoid(self.slope * logit + self.offset)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Weights of the evidence, and thresholds."""
+
+    weights: Mapping[str, float]
+    """By name of the feature; one that the model was not fitted with has none."""
+    bias: float
+    thresholds: Mapping[str, float]
+    """By risk tier or "plan": a call no likelier than this to serve the user is misaligned."""
+    directive: Curve
+    """From the model's logit for a segment to the chance that it is a planted directive."""
+    planted: float
+    """From this chance on a segment is taken for a planted directive."""
+    planted_delegated: float
+    """The same where the user told the agent to obey somebody."""
+    joined: float
+    """From this chance on the neighbour of a planted segment belongs to it."""
+
+    def serves(self, features: Mapping[str, float]) -> float:
+        """How likely a call serves the user."""
+        return sigmoid(
+            self.bias + math.fsum(weight * features[name] for name, weight in self.weights.items())
+        )
+
+    def plan_serves(self, pressed: float) -> float:
+        """How likely a plan is the agent's own and not one that a directive asks for.
+
+        Args:
+            pressed: Log-odds that a directive asks for it, less those that the user does.
+        """
+        return sigmoid(-pressed)
+
+    def threshold(self, kind: Kind) -> float:
+        """What is too little for this kind of call."""
+        return self.thresholds[kind_name(kind)]
+
+
+def read_decision(content: bytes, names: frozenset[str]) -> Decision:
+    """A decision from its file.
+
+    Args:
+        content: JSON.
+        names: The features that this release knows.
+
+    Raises:
+        ModelError: It is not one, or not for these features.
+    """
+    try:
+        found: dict[str, Any] = json.loads(content)
+        decision = Decision(
+            weights={str(name): _number(weight) for name, weight in found["weights"].items()},
+            bias=_number(found["bias"]),
+            thresholds={str(kind): _number(least) for kind, least in found["thresholds"].items()},
+            directive=Curve(
+                slope=_number(found["directive"]["slope"]),
+                offset=_number(found["directive"]["offset"]),
+            ),
+            planted=_number(found["directive"]["planted"]),
+            planted_delegated=_number(found["directive"]["planted_delegated"]),
+            joined=_number(found["directive"]["joined"]),
+        )
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        raise ModelError("the embedded model's decision file cannot be read") from error
+    kinds = {*(tier.value for tier in Tier), "plan"}
+    known = bool(decision.weights) and decision.weights.keys() <= names
+    if not known or decision.thresholds.keys() != kinds:
+        raise ModelError("the embedded model's decision file belongs to another release")
+    return decision
+
+
+def _number(given: Any) -> float:
+    found = float(given)
+    if not math.isfinite(found):  # JSON knows NaN, and `sigmoid` would make near certainty of it
+        raise ValueError("not a number")
+    return found
+
+
+def sigmoid(logit: float) -> float:
+    """From log-odds to a probability."""
+    return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))

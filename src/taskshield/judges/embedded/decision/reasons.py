@@ -1,0 +1,94 @@
+"""The reason for a score in one sentence, made from the evidence."""
+
+from taskshield.judges.embedded.evidence.call_evidence import Evidence, Sourced
+from taskshield.judges.embedded.evidence.conversation_index import spoken
+from taskshield.judges.embedded.evidence.provenance import ProvenanceKind
+from taskshield.judges.embedded.network.inputs import clipped
+
+_VALUE = 40
+
+
+def for_call(evidence: Evidence, *, aligned: bool, told: bool, aside: bool = False) -> str:
+    """Why a call serves the user, or why not.
+
+    Args:
+        evidence: What is known about the call.
+        aligned: The verdict.
+        told: Whether the model finds that the likeliest directive asks for the call.
+        aside: Whether it finds that other words in the data do.
+    """
+    return _sentence(_for(evidence) if aligned else _against(evidence, told, aside))
+
+
+def for_directive(tool: str, *, aligned: bool, delegated: str) -> str:
+    """Why words in a tool's output are taken for a planted directive, or why not."""
+    where = f"the output of {tool}" if tool else "a tool's output"
+    if aligned:
+        return _sentence([f"words in {where} that seem not to be aimed at the agent"])
+    if delegated:
+        why = f"nothing that you delegated to {clipped(delegated, _VALUE)} covers it"
+    else:
+        why = "no task of yours asks for it"
+    return _sentence([f"{where} tries to direct the agent, and {why}"])
+
+
+def _for(evidence: Evidence) -> list[str]:
+    parts = []
+    yours = _from(evidence, "user")
+    found = _from(evidence, "data")
+    if yours:
+        parts.append(f"{_listed(yours)} {_is(yours)} from your own words")
+    if found:
+        parts.append(f"{_listed(found)} {_is(found)} from data that the task led to")
+    step = "this" if evidence.kind == "plan" else _doing(evidence)
+    return parts or [f"{step} is a plausible step of what you asked for"]
+
+
+def _against(evidence: Evidence, told: bool, aside: bool) -> list[str]:
+    parts = [f"no task of yours asks to {_doing(evidence)}"]
+    planted = _from(evidence, "directive")
+    new = _from(evidence, "new")
+    suspect = evidence.suspects[0].directive if evidence.suspects else None
+    source = "the data" if suspect is None else suspect.where
+    if planted:
+        verb = "appears" if len(planted) == 1 else "appear"
+        parts.append(f"{_listed(planted)} {verb} only in an instruction inside {source}")
+    elif suspect is not None and told:
+        parts.append(f"an instruction inside {source} asks for it")
+    elif aside:
+        parts.append("words in the data do")
+    elif new:
+        parts.append(f"{_listed(new)} {_is(new)} neither in your words nor in the data")
+    return parts
+
+
+def _from(evidence: Evidence, kind: ProvenanceKind) -> list[Sourced]:
+    """The values to be named; the words of a plan are quoted beside its reason anyway."""
+    if evidence.kind == "plan":
+        return []
+    return [one for one in evidence.telling if one.found.kind == kind]
+
+
+def _doing(evidence: Evidence) -> str:
+    return "do that" if evidence.kind == "plan" else spoken(clipped(evidence.call.name, _VALUE))
+
+
+def _listed(values: list[Sourced]) -> str:
+    named = [_named(one) for one in values[:2]]
+    more = f" and {len(values) - 2} more" if len(values) > 2 else ""
+    return " and ".join(named) + more
+
+
+def _named(one: Sourced) -> str:
+    path = clipped(one.value.path, _VALUE)
+    text = clipped(" ".join(one.value.text.split()), _VALUE)
+    return f"{path} {text}".strip()
+
+
+def _is(values: list[Sourced]) -> str:
+    return "is" if len(values) == 1 else "are"
+
+
+def _sentence(parts: list[str]) -> str:
+    joined = "; ".join(parts)
+    return f"{joined[:1].upper()}{joined[1:]}."

@@ -1,0 +1,1 @@
+"""What is known about a call without a model: values, their sources, directives."""

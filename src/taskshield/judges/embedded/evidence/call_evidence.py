@@ -1,0 +1,300 @@
+"""The evidence on one call: all that can be known about it without a model."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from taskshield.core.messages import ToolCall
+from taskshield.core.tools import Tier, ToolSpec, name_words
+from taskshield.judges.embedded.evidence.argument_values import (
+    ArgumentValue,
+    argument_values,
+    kinds_in,
+)
+from taskshield.judges.embedded.evidence.conversation_index import Story, spoken
+from taskshield.judges.embedded.evidence.directives import Directive
+from taskshield.judges.embedded.evidence.explanation import Explained, explained_share
+from taskshield.judges.embedded.evidence.provenance import Provenance, provenance
+from taskshield.judges.embedded.evidence.read_only_calls import own_tier
+from taskshield.judges.embedded.evidence.text_index import Place
+from taskshield.judges.embedded.evidence.tokens import token_words
+from taskshield.judges.embedded.text.segments import Segment
+
+Kind: TypeAlias = Tier | Literal["plan"]
+"""The risk tier of a call's tool, or "plan": words that announce a step."""
+
+_SUSPECTS = 2
+"""Directives that a call is compared with by the model: those that explain most of it."""
+_ASIDES = 2
+"""Other words in the data that a call is compared with: those that share most with it."""
+_SENTENCE = 4
+"""Words that it takes to ask for something."""
+_EXPLAINED = 0.5
+"""Which part of a call a directive must explain for other words not to matter."""
+_SHARED = 0.15
+"""Which part of a call's words others must share to have to do with it."""
+_LOOKED_FOR = 200
+"""Words of a call that are looked for in the data."""
+_LOOK_UPS = frozenset(
+    "get fetch read browse visit view load search find list lookup look crawl scrape".split()
+)
+_PAGES = frozenset("page url link site website webpage web file document tab".split())
+_OF_THE_WEB = re.compile(
+    r"""\b(?: (?:web)?pages? | (?:web)?sites? | urls? | links? | linked | web | online | internet
+    | articles? | posts? | posted | blogs? | seiten? | artikel | página | artículo | enlace | lien
+    | pagina | sito | articolo ) \b
+    | \w\.[^\W\d]{2}  # an address, or a file: 3.5 is neither, nor is e.g.""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Words by which users speak of what is fetched."""
+_PASSED_ON = 20_000
+"""Characters of a value that are looked at for what it passes on."""
+_REACH = 3
+"""Segments on either side of a directive, or of a value, that are near it."""
+_BESIDE = 60
+"""Segments near values that are looked at in one text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sourced:
+    """A value of a call and where it comes from."""
+
+    value: ArgumentValue
+    found: Provenance
+    near: bool
+    """Whether it comes from data, but stands only beside planted directives."""
+    instead: bool
+    """Whether the user named another value of its kind, which the call does not have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A directive in the data and how much of the call it explains."""
+
+    directive: Directive
+    explains: Explained
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known about one call."""
+
+    call: ToolCall
+    spec: ToolSpec | None
+    kind: Kind
+    values: tuple[Sourced, ...]
+    request: str
+    """What the user wants, in the user's words."""
+    asked: Explained
+    """How much of the call the user's words explain."""
+    suspects: tuple[Suspect, ...]
+    """Directives in the data, the one that explains most first; only the best few."""
+    asides: tuple[Suspect, ...]
+    """For a call with side effects that no directive explains well: words in the data that share
+    most with it, though nothing else speaks against them. Not for look-ups, which follow links in
+    data all the time."""
+    directives: int
+    """How many directives there are in all."""
+    fresh: bool
+    """Whether one of them came with the newest output."""
+    newest: int
+    """Number of the newest output's message; -1 where there is none."""
+    known: bool
+    """Whether the same tool was called before."""
+    delegated: str
+    """Whom the user told the agent to obey; empty where nobody."""
+    steps: tuple[str, ...]
+    """The tools called before, in words, the newest last."""
+    snippet: str
+    """The words around the first value that comes from data."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The words in the data that may ask for the call: the suspects', then the words aside."""
+        return tuple(one.directive.text for one in (*self.suspects, *self.asides))
+
+    @property
+    def telling(self) -> tuple[Sourced, ...]:
+        """The values that say something about where the call comes from."""
+        return tuple(one for one in self.values if not one.value.trivial)
+
+
+def acts(kind: Kind) -> bool:
+    """Whether something happens by a call of this kind."""
+    return kind != "plan" and kind.side_effects
+
+
+def kind_name(kind: Kind) -> str:
+    """A kind as it is written down."""
+    return kind.value if isinstance(kind, Tier) else kind
+
+
+def plan_call(words: str) -> ToolCall:
+    """Words that announce a step, in the shape of a call, so that both are judged alike."""
+    return ToolCall(id="", name="plan", arguments=json.dumps({"text": words}, ensure_ascii=False))
+
+
+def gather(
+    call: ToolCall,
+    *,
+    kind: Kind,
+    spec: ToolSpec | None,
+    story: Story,
+    directives: Sequence[Directive],
+    delegated: str,
+) -> Evidence:
+    """Everything about a plan, or a call of a tool of this kind, given what was said before it."""
+    kind = kind if kind == "plan" else own_tier(call, kind)
+    planted, near = story.around(directives), story.around(directives, _REACH)
+    request = "\n".join(story.asked)
+    values = _told_apart(
+        [_sourced(value, story, planted, near) for value in argument_values(call)],
+        kinds_in(request),
+    )
+    suspects = sorted(
+        (Suspect(directive=one, explains=explained_share(call, one.text)) for one in directives),
+        key=lambda suspect: (-suspect.explains.share, -suspect.directive.message),
+    )
+    # The model is asked about a directive that shares something with the call, and about the best.
+    suspects = [one for rank, one in enumerate(suspects) if not rank or one.explains.share > 0]
+    asides: tuple[Suspect, ...] = ()
+    explained = bool(suspects) and suspects[0].explains.share >= _EXPLAINED
+    if acts(kind) and not explained and not _is_sent_for(call.name, request):
+        asides = _asides(call, values, story, planted)
+    newest = max(story.outputs, default=-1)
+    return Evidence(
+        call=call,
+        spec=spec,
+        kind=kind,
+        values=values,
+        request=request,
+        asked=explained_share(call, request),
+        suspects=tuple(suspects[:_SUSPECTS]),
+        asides=asides,
+        directives=len(directives),
+        fresh=any(one.message == newest for one in directives),
+        newest=newest,
+        known=spoken(call.name) in story.steps,
+        delegated=delegated,
+        steps=tuple(story.steps[-4:]),
+        snippet=_snippet(values, story),
+    )
+
+
+def beside(found: Sequence[Segment], calls: Iterable[ToolCall]) -> list[Segment]:
+    """The segments that hold a value of a call, and some on either side; not too many."""
+    values = [one.text for call in calls for one in argument_values(call) if not one.trivial]
+    numbers: dict[int, None] = {}
+    for number, segment in enumerate(found):
+        if any(value in segment.text for value in values):
+            numbers |= dict.fromkeys(range(max(0, number - _REACH), number + _REACH + 1))
+        if len(numbers) >= _BESIDE:
+            break
+    return [found[number] for number in numbers if number < len(found)]
+
+
+def _sourced(
+    value: ArgumentValue, story: Story, planted: frozenset[Place], near: frozenset[Place]
+) -> Sourced:
+    found = provenance(value, story.sources, planted.__contains__)
+    beside = found.kind == "data" and near.issuperset(found.places)
+    return Sourced(value=value, found=found, near=beside, instead=False)
+
+
+class _PassedOn:
+    """The texts in a call: what they hold is what the call is about, and not the reason for it."""
+
+    def __init__(self, call: ToolCall) -> None:
+        self._call = call
+        self._values = argument_values(call)
+
+    @cached_property  # most calls are compared with nothing
+    def _texts(self) -> dict[int, str]:
+        return {
+            number: _spaced(one.text[:_PASSED_ON])
+            for number, one in enumerate(self._values)
+            if one.kind == "text"
+        }
+
+    def only(self, words: str) -> bool:
+        """Whether a text holds all of these words and nothing else in the call has to do with them.
+
+        Words that ask to be passed on say so, or say to whom.
+        """
+        spaced = _spaced(words)
+        holding = [number for number, text in self._texts.items() if spaced in text]
+        if not holding:
+            return False
+        others = {
+            str(number): one.text
+            for number, one in enumerate(self._values)
+            if number not in holding
+        }
+        explains = explained_share(replace(self._call, arguments=json.dumps(others)), words)
+        return not explains.words_found and not explains.values_found
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(token_words(text))} "
+
+
+def _told_apart(values: Sequence[Sourced], named: frozenset[str]) -> tuple[Sourced, ...]:
+    """The values, with those marked that stand where one that the user named might stand."""
+    taken = {one.value.kind for one in values if one.found.kind == "user"}
+    return tuple(replace(one, instead=one.value.kind in named - taken) for one in values)
+
+
+def _is_sent_for(name: str, request: str) -> bool:
+    """Whether a tool fetches something, be it from outside, and the user speaks of such a thing.
+
+    Then a link that somebody in the data says to open may well be the one that the user means.
+    """
+    words = set(name_words(name))
+    fetches = bool(words & _LOOK_UPS) or ("open" in words and bool(words & _PAGES))
+    return fetches and _OF_THE_WEB.search(request) is not None
+
+
+def _asides(
+    call: ToolCall, values: Sequence[Sourced], story: Story, planted: frozenset[Place]
+) -> tuple[Suspect, ...]:
+    """The sentences in the data that share most with a call, those of directives left out.
+
+    What a call passes on would share more with it than whatever asks for it.
+    """
+    words = [word for word in name_words(call.name) if len(word) > 2]
+    words += [
+        word
+        for one in values
+        if not one.value.trivial and not _goes_beyond(one, story)
+        for word in token_words(one.value.text)
+    ]
+    passed_on = _PassedOn(call)
+    found: list[Suspect] = []
+    for place, share in story.sources.sharing(dict.fromkeys(words[:_LOOKED_FOR])):
+        if share < _SHARED or place in planted:
+            continue
+        text = story.words_at(place)
+        if len(token_words(text)) >= _SENTENCE and not passed_on.only(text):
+            directive = Directive(message=place.message, text=text)
+            found.append(Suspect(directive=directive, explains=explained_share(call, text)))
+        if len(found) == _ASIDES:
+            break
+    return tuple(found)
+
+
+def _goes_beyond(one: Sourced, story: Story) -> bool:
+    """Whether a value is text from the data that goes on beyond the sentence it is found in."""
+    if one.value.kind != "text" or one.found.kind != "data":
+        return False
+    length = len(token_words(one.value.text))
+    return all(length > len(token_words(story.words_at(place))) for place in one.found.places)
+
+
+def _snippet(values: Sequence[Sourced], story: Story) -> str:
+    for one in values:
+        if not one.value.trivial and one.found.kind in ("data", "directive"):
+            return next((story.words_at(place) for place in one.found.places), "")
+    return ""

@@ -1,0 +1,117 @@
+"""Directives planted in tool output: neighbouring segments that try to direct the agent.
+
+Which segments do is for the model to say; how their words are joined and found again is settled
+here, for training and serving alike.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from taskshield.judges.embedded.text.segments import Segment
+
+_LONGEST = 600
+"""Characters of one directive; what is longer becomes several."""
+_GAP = 2
+"""Segments between two parts of one directive that belong to it, whatever they say."""
+
+
+DEFINED = -1
+"""Stands for the number of a message: definitions are read before anything is said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directive:
+    """Words in a tool's output, or in its definition, that try to direct the agent."""
+
+    message: int
+    """Number of the message that they stand in; `DEFINED` for those of a definition."""
+    text: str
+    """As a person would read them."""
+    tool: str = ""
+    """The tool whose output or definition it is."""
+    id: str = ""
+    """What the session calls it; nothing for those of a definition."""
+
+    @property
+    def where(self) -> str:
+        """Where it stands, in words."""
+        part = "definition" if self.message == DEFINED else "output"
+        return f"the {part} of {self.tool}" if self.tool else "the data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Neighbouring segments, by number, and their words."""
+
+    first: int
+    last: int
+    text: str
+
+
+def grown(
+    segments: Sequence[Segment], chances: Sequence[float], *, seed: float, joined: float
+) -> list[int]:
+    """The segments that belong to planted directives, by number.
+
+    What an attacker wants done is often worded like any other request; the words around it give it
+    away. So a directive grows from the segments that are likely planted to their neighbours that
+    may be, over short gaps, and from an announcement to what it announces.
+
+    Args:
+        segments: All segments of an output.
+        chances: For each, how likely it is planted.
+        seed: From this chance on a segment is planted.
+        joined: From this chance on a neighbour is.
+    """
+    chosen = {number for number, chance in enumerate(chances) if chance >= seed}
+    for number in sorted(chosen):
+        for step in (-1, 1):
+            at = number + step
+            while 0 <= at < len(chances) and at not in chosen and chances[at] >= joined:
+                chosen.add(at)
+                at += step
+    for before, after in pairwise(sorted(chosen)):
+        if after - before <= _GAP + 1:
+            chosen.update(range(before + 1, after))
+    for number in sorted(chosen):
+        if segments[number].text.endswith((":", "：")) and number + 1 < len(chances):
+            chosen.add(number + 1)
+    return sorted(chosen)
+
+
+def runs(segments: Sequence[Segment], chosen: Iterable[int]) -> list[Run]:
+    """The chosen segments, neighbours together as long as they are not too long."""
+    found: list[Run] = []
+    for number in sorted(chosen):
+        words = segments[number].text
+        before = found[-1] if found else None
+        if (
+            before is not None
+            and before.last == number - 1
+            and len(before.text) + len(words) < _LONGEST
+        ):
+            found[-1] = Run(first=before.first, last=number, text=f"{before.text} {words}")
+        else:
+            found.append(Run(first=number, last=number, text=words))
+    return found
+
+
+def covered(segments: Sequence[Segment], directive: str) -> list[range]:
+    """Wherever the words of neighbouring segments, joined, are these: the numbers of the segments.
+
+    An attacker may plant the same words more than once.
+    """
+    found = []
+    for first, segment in enumerate(segments):
+        if not directive.startswith(segment.text):
+            continue
+        text, last = segment.text, first
+        while len(text) < len(directive) and last + 1 < len(segments):
+            last += 1
+            text = f"{text} {segments[last].text}"
+            if not directive.startswith(text):
+                break
+        if text == directive:
+            found.append(range(first, last + 1))
+    return found

@@ -1,0 +1,130 @@
+"""Stories of the conversations that were judged last, so that only new text is read."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+from typing import NamedTuple, TypeAlias
+
+from taskshield.core.judge import Turn
+from taskshield.core.levels import Level
+from taskshield.core.messages import digest
+from taskshield.judges.embedded.evidence.conversation_index import Story
+
+_KEPT = 64
+"""Conversations that are remembered; one that was forgotten is read again."""
+
+
+class _Said(NamedTuple):
+    """A turn, as far as a story knows it."""
+
+    number: int
+    stays: bool
+    """Whether a session never lets go of it: it is the user's."""
+    digest: str
+
+
+_Key: TypeAlias = tuple[_Said, ...]
+
+
+class Memory:
+    """Remembers stories by what was said in them, so that they never depend on what came before.
+
+    A story is handed out to one caller at a time: it changes in place. Where a session has let go
+    of old turns to make room for new ones, the story lets go of them, too.
+    """
+
+    def __init__(self, kept: int = _KEPT) -> None:
+        self._kept = kept
+        self._stories: OrderedDict[_Key, Story] = OrderedDict()
+        self._lock = Lock()
+        self._last: tuple[Sequence[Turn], _Key] = ((), ())
+
+    def take(self, history: Sequence[Turn]) -> Story:
+        """The story of these turns, read from where it was left off."""
+        key = self._key(history)
+        with self._lock:
+            found = _best(self._stories, key)
+            story = Story() if found is None else self._stories.pop(found.key)
+        known = 0
+        if found is not None:
+            story.forget(found.forgotten)
+            known = found.known
+        for turn in history[known:]:
+            _tell(story, turn)
+        return story
+
+    def put_back(self, history: Sequence[Turn], story: Story) -> None:
+        """Keep a story for the next message of its conversation."""
+        key = self._key(history)
+        with self._lock:
+            self._stories[key] = story
+            while len(self._stories) > self._kept:
+                self._stories.popitem(last=False)
+
+    def _key(self, history: Sequence[Turn]) -> _Key:
+        """What was said, in short. The same history comes twice, to take and to put back."""
+        last, key = self._last
+        if last is not history:
+            key = tuple(map(_said, history))
+            if isinstance(history, tuple):  # a list might be another one the next time
+                self._last = history, key
+        return key
+
+
+class _Found(NamedTuple):
+    """A story that leads to a history."""
+
+    known: int
+    """Turns of the history that the story knows, from the first on."""
+    key: _Key
+    forgotten: int
+    """Turns that the story knows and the history has let go of."""
+
+
+def _best(stories: OrderedDict[_Key, Story], key: _Key) -> _Found | None:
+    """The story that knows most of a history and has nothing in it that cannot be forgotten."""
+    places = {said: place for place, said in enumerate(key)}
+    best: _Found | None = None
+    for told in stories:
+        known = places.get(told[-1], -1) + 1 if told else 0
+        if known > (0 if best is None else best.known):
+            forgotten = len(told) - known
+            if _leads(told, key[:known], forgotten):
+                best = _Found(known, told, forgotten)
+    return best
+
+
+def _leads(told: _Key, known: _Key, forgotten: int) -> bool:
+    """Whether the first without so many of its oldest turns, the user's aside, is the second."""
+    if not forgotten:
+        return told == known
+    if forgotten < 0 or len({said.number for said in told}) < len(told):
+        return False
+    stays, goes = ([said for said in told if said.stays is kind] for kind in (True, False))
+    return stays == [said for said in known if said.stays] and (
+        goes[forgotten:] == [said for said in known if not said.stays]
+    )
+
+
+def _said(turn: Turn) -> _Said:
+    message = turn.message
+    made = (call.name for call in message.tool_calls if call.id not in turn.refused)
+    return _Said(
+        number=turn.index,
+        stays=message.level not in (Level.ASSISTANT, Level.TOOL),
+        digest=digest(message.level.name, str(turn.index), message.text, *made),
+    )
+
+
+def _tell(story: Story, turn: Turn) -> None:
+    message = turn.message
+    match message.level:
+        case Level.USER:
+            story.hear_user(turn.index, message.text)
+        case Level.ASSISTANT:
+            made = [call for call in message.tool_calls if call.id not in turn.refused]
+            story.hear_agent(turn.index, message.text, made)
+        case Level.TOOL:
+            story.hear_output(turn.index, message.text)
+        case Level.SYSTEM:
+            pass

@@ -1,0 +1,123 @@
+"""Where a call's values come from: the user's words, data, a directive in data, or nowhere.
+
+`Sources` grows with the conversation; looking a value up costs time by the length of the value.
+What the answer means for a call is not decided here.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from taskshield.judges.embedded.evidence.argument_values import ArgumentValue
+from taskshield.judges.embedded.evidence.text_index import ENOUGH, Hit, Place, Stream, best_first
+from taskshield.judges.embedded.evidence.tokens import tokenize
+from taskshield.judges.embedded.text.segments import Segment
+
+SourceKind: TypeAlias = Literal["user", "pasted", "output", "assistant"]
+ProvenanceKind: TypeAlias = Literal["user", "data", "directive", "assistant", "new"]
+"""user: in the user's words. data: in tool output, or in what the user pasted. directive: only in
+tool output that tries to direct the agent. assistant: only in what the agent said. new: nowhere."""
+Owner: TypeAlias = Literal["user", "data", "directive", "new"]
+"""Whose a value is; new: the agent's own."""
+
+_KINDS: tuple[SourceKind, ...] = ("user", "pasted", "output", "assistant")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where one value comes from."""
+
+    kind: ProvenanceKind
+    places: tuple[Place, ...] = ()
+    """Places of this kind, at most a few, the best first."""
+    share: float = 0.0
+    """How much of the value is found there: 1 for the whole of it."""
+    also_directive: bool = False
+    """Whether a directive in tool output has it too, where `kind` is "user" or "data"."""
+
+    @property
+    def owner(self) -> Owner:
+        """Whose it is: what the agent has said before is as much its own as what it says now."""
+        return "new" if self.kind == "assistant" else self.kind
+
+
+class Sources:
+    """All text of a conversation so far, by who wrote it."""
+
+    def __init__(self) -> None:
+        self._streams: dict[SourceKind, Stream] = {kind: Stream() for kind in _KINDS}
+
+    def add_user(self, message: int, own: str, length: int | None = None) -> None:
+        """A user message: the user's own words, and how long all of it is if there are more."""
+        self._add("user", message, Segment(0, len(own) if length is None else length, own))
+
+    def add_pasted(self, message: int, segments: Iterable[Segment]) -> None:
+        """The segments of what was pasted into a user message."""
+        self._add_all("pasted", message, segments)
+
+    def add_assistant(self, message: int, text: str) -> None:
+        """What the agent said."""
+        self._add("assistant", message, Segment(0, len(text), text))
+
+    def add_output(self, message: int, segments: Iterable[Segment]) -> None:
+        """The segments of a tool output."""
+        self._add_all("output", message, segments)
+
+    def forget(self, message: int) -> None:
+        """Let go of what the agent or a tool said, the oldest first."""
+        self._streams["assistant"].forget(message)
+        self._streams["output"].forget(message)
+
+    def hit(self, kind: SourceKind, value: ArgumentValue) -> Hit:
+        """How much of a value the text of one kind has."""
+        return self._streams[kind].hit(value)
+
+    def sharing(self, words: Iterable[str]) -> list[tuple[Place, float]]:
+        """Places in the data that share words with these, and which part; the best first."""
+        wanted = tuple(words)
+        output, pasted = (self._streams[kind].sharing(wanted) for kind in ("output", "pasted"))
+        return best_first([*output, *pasted])
+
+    def _add_all(self, kind: SourceKind, message: int, segments: Iterable[Segment]) -> None:
+        for number, segment in enumerate(segments):
+            self._add(kind, message, segment, runs_on=number > 0)
+
+    def _add(
+        self, kind: SourceKind, message: int, segment: Segment, *, runs_on: bool = False
+    ) -> None:
+        place = Place(message=message, start=segment.start, end=segment.end)
+        self._streams[kind].add(tokenize(segment.text), place, runs_on=runs_on)
+
+
+def provenance(
+    value: ArgumentValue, sources: Sources, planted: Callable[[Place], bool]
+) -> Provenance:
+    """Where a value comes from; whole finds count before partial ones, the user before all.
+
+    Args:
+        value: The value.
+        sources: What has been said so far.
+        planted: Whether a place in tool output belongs to a directive.
+    """
+    output = sources.hit("output", value)
+    inside = tuple(place for place in output.places if planted(place))
+    outside = tuple(place for place in output.places if place not in inside)
+    pasted = sources.hit("pasted", value)
+    data = Hit(output.share if outside else 0.0, outside)
+    hits: dict[ProvenanceKind, Hit] = {
+        "user": sources.hit("user", value),
+        "data": pasted if pasted.share > data.share else data,
+        "directive": Hit(output.share if inside else 0.0, inside),
+        "assistant": sources.hit("assistant", value),
+    }
+    in_directive = hits["directive"].share >= ENOUGH
+    for least in (1.0, ENOUGH):
+        for kind, hit in hits.items():
+            if hit.share >= least:
+                return Provenance(
+                    kind=kind,
+                    places=hit.places,
+                    share=hit.share,
+                    also_directive=in_directive and kind in ("user", "data"),
+                )
+    return Provenance(kind="new", share=max(hit.share for hit in hits.values()))

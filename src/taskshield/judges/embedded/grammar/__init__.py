@@ -1,0 +1,1 @@
+"""Sentences, clauses and the words that open a directive."""

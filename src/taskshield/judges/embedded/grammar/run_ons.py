@@ -1,0 +1,49 @@
+"""Where an order begins in the midst of other words, without a sign: "see you soon Open the door".
+
+Such words would be read as one with what stands before them, and planted ones would hide there.
+Only English verbs are known. What an order is belongs to `orders`.
+"""
+
+import re
+from collections.abc import Iterator
+
+from taskshield.judges.embedded.grammar.directive_openers import opens_order, opens_request
+
+_READ = 200
+"""So much of an order is looked at to see whether it is one."""
+_WORD = 40
+"""And so much of the word before it."""
+_BETWEEN = re.compile(r"(?<=[\w%€$)\]])[ \t]+(?=[A-Z][a-z'’]{1,20}[ ,])")
+_GOES_ON = frozenset(
+    "the a an to of in on at for with and or but nor so by from via per as is are was were be been"
+    " my our your his her their its this that these those no not if when than then also both each"
+    " every any some all into onto over under about after before until since like new old next last"
+    " first second i we you he she they it please called named titled labelled marked click press"
+    " tap hit select choose use push pick say says said".split()
+)
+"""Words that no sentence ends with, and those that name what is to be pressed or said."""
+_POLITE = ("Please ", "Kindly ")
+_OBJECT = re.compile(r"\S+ (?:the|an?|my|our|your|his|her|their|its|this|that|all|me|us|it)\b")
+"""An order that can be no name: "Send the", but not "Report on"."""
+
+
+def run_on_starts(text: str) -> Iterator[int]:
+    """Positions where an order begins right behind a word that ends no sentence."""
+    for match in _BETWEEN.finditer(text):
+        before = text[max(0, match.start() - _WORD) : match.start()].split()[-1]
+        order = text[match.end() : match.end() + _READ]
+        if before.lower() not in _GOES_ON and _begins(order, after_name=_is_name(before)):
+            yield match.end()
+
+
+def _begins(order: str, *, after_name: bool) -> bool:
+    if order.startswith(_POLITE) or opens_request(order):
+        return True
+    if order.startswith("No "):  # a number as well
+        return False
+    # A word behind a name may be another part of it: "the Sales Report".
+    return (not after_name or _OBJECT.match(order) is not None) and opens_order(order)
+
+
+def _is_name(word: str) -> bool:
+    return word[0].isupper() and not any(character.isdigit() for character in word)

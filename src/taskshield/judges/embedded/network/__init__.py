@@ -1,0 +1,1 @@
+"""The small network: its files, its inputs, and running it with onnxruntime."""

@@ -1,0 +1,1 @@
+"""Any text as readable segments, each with its place in the original."""

@@ -1,0 +1,127 @@
+"""Readable pieces of any text, each with its place in it: sentences, cells, values, hidden words.
+
+Owns what a segment is and the order of the steps. Which segments direct the agent is not asked
+here.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from taskshield.judges.embedded.grammar.run_ons import run_on_starts
+from taskshield.judges.embedded.grammar.sentences import cut_points, sentence_ends
+from taskshield.judges.embedded.text import control_characters, lines, literals, markup, obfuscation
+from taskshield.judges.embedded.text.tracked_text import BREAK, Edit, Rewriting
+
+_NESTINGS = 3
+"""JSON in JSON in JSON is read; deeper nesting keeps its backslashes."""
+_UNIT = re.compile(r"[^\x1e]+")
+_READABLE = re.compile(r"[^\W_]")
+_QUOTES = "\"'"
+_SHORT = 32_000
+"""Texts up to this length come again: an output is checked, and then looked up by calls."""
+_KEPT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One sentence, cell, value or hidden text of a longer text."""
+
+    start: int
+    """First character in the given text."""
+    end: int
+    """One past its last character in the given text."""
+    text: str
+    """As a person would read it: no markup, no escapes, single blanks."""
+
+
+def segments(text: str) -> tuple[Segment, ...]:
+    """All readable pieces of a text, in order, without overlap; in linear time."""
+    return _remembered(text) if len(text) <= _SHORT else _found(text)
+
+
+def _found(text: str) -> tuple[Segment, ...]:
+    steps = _steps(text)
+    readable = steps[-1].text if steps else text
+    found: list[Segment] = []
+    floor = 0
+    for start, end in _pieces(readable):
+        words = " ".join(readable[start:end].split())
+        left, right = start, end
+        for step in reversed(steps):
+            left, right = step.start(left), step.end(right)
+        left = max(left, floor)
+        if left < right:
+            found.append(Segment(left, right, words))
+            floor = right
+    return tuple(found)
+
+
+_remembered = lru_cache(maxsize=_KEPT)(_found)
+
+
+def _steps(text: str) -> list[Rewriting]:
+    steps: list[Rewriting] = []
+
+    def apply(edits: Callable[[str], Iterable[Edit]]) -> None:
+        nonlocal text
+        step = Rewriting(text, edits(text))
+        if step.text != text:
+            steps.append(step)
+            text = step.text
+
+    apply(control_characters.edits)
+    apply(literals.edits)
+    for _ in range(_NESTINGS - 1):
+        if "\\" not in text or not literals.is_structured(text):
+            break
+        apply(literals.edits)
+    # Before markup, for it drops attributes without words and resolves what was encoded; after it
+    # again, for entities spell letters. Lines come last: they would cut and join what is wrapped.
+    apply(obfuscation.edits)
+    bare = text
+    apply(markup.edits)
+    if text != bare:
+        apply(obfuscation.edits)
+    apply(lines.edits)
+    return steps
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    for unit in _UNIT.finditer(text):
+        begin = unit.start()
+        content = unit[0]
+        cursor = 0
+        for end in (*sorted({*sentence_ends(content), *run_on_starts(content)}), len(content)):
+            sentence = content[cursor:end]
+            last = 0
+            for cut in (*cut_points(sentence), len(sentence)):
+                piece = _trimmed(text, begin + cursor + last, begin + cursor + cut)
+                if piece is not None:
+                    yield piece
+                last = cut
+            cursor = end
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The piece without blanks and stray quotes at its ends; None where nothing is left to read."""
+    if _READABLE.search(text, start, end) is None:
+        return None
+    while True:
+        while text[start].isspace():
+            start += 1
+        while text[end - 1].isspace():
+            end -= 1
+        first, last = text[start], text[end - 1]
+        if first in _QUOTES and last == first and text.count(first, start, end) == 2:
+            start, end = start + 1, end - 1
+        elif first in _QUOTES and text.count(first, start, end) == 1:
+            start += 1
+        elif last in _QUOTES and text.count(last, start, end) == 1:
+            end -= 1
+        else:
+            return start, end
+
+
+assert BREAK == "\x1e"  # `_UNIT` and `lines` spell it out

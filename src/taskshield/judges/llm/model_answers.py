@@ -1,0 +1,189 @@
+"""Reading a model's answer: find the verdict that carries this request's seal, and check all of it.
+
+Nothing is guessed. An answer that is not a full verdict raises `AnswerError`, whose text tells the
+model what to mend and never repeats what it said.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from taskshield.core.assessments import Score
+from taskshield.core.instructions import Span
+from taskshield.core.quotations import places
+from taskshield.judges.llm.fence import Fence
+
+_LONGEST_ANSWER = 200_000
+_MOST_ATTEMPTS = 200
+_LONGEST_INSTRUCTION = 8_000
+"""What is remembered is shown again with later messages, so it must not grow without bound."""
+
+
+class AnswerError(Exception):
+    """The answer is not a verdict."""
+
+
+_Instruction = Annotated[str, Field(pattern=r"\S", max_length=_LONGEST_INSTRUCTION)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class TaskEntry(_Part):
+    """A task of a user message or an objective of a system message."""
+
+    quote: str
+    instruction: _Instruction
+    source: str | None = None
+    scope: str | None = None
+
+
+class ScoreEntry(_Part):
+    """A score for one target."""
+
+    target: str
+    score: float = Field(ge=0, le=1)
+    reason: str
+
+
+class ItemEntry(_Part):
+    """Scores of a given item."""
+
+    item: str
+    scores: list[ScoreEntry]
+
+
+class FoundEntry(_Part):
+    """An instruction found in text."""
+
+    quote: str
+    instruction: _Instruction
+    scores: list[ScoreEntry] = []
+
+
+class TasksAnswer(_Part):
+    """Answer to a request to read a user message, a system message, or both."""
+
+    tasks: list[TaskEntry] | None = None
+    objectives: list[TaskEntry] | None = None
+
+
+class JudgeAnswer(_Part):
+    """Answer to a request to judge."""
+
+    found: list[FoundEntry] | None = None
+    items: list[ItemEntry] | None = None
+
+
+Answer = TypeVar("Answer", bound=BaseModel)
+Entry = TypeVar("Entry", bound=BaseModel)
+
+
+def parse(text: str, kind: type[Answer], fence: Fence) -> Answer:
+    """The one object in the text that carries the seal, as an answer of this kind."""
+    if len(text) > _LONGEST_ANSWER:
+        raise AnswerError("the answer is too long")
+    sealed = [value for value in _objects(text) if value.get("seal") == fence.seal]
+    if len(sealed) != 1:
+        raise AnswerError("there must be exactly one JSON object with the seal of this request")
+    try:
+        return kind.model_validate(sealed[0])
+    except ValidationError as error:
+        places = {".".join(map(str, each["loc"])): each["type"] for each in error.errors()}
+        listed = "; ".join(f"{place}: {problem}" for place, problem in places.items())
+        raise AnswerError(f"these fields are wrong: {listed[:500]}") from None
+
+
+def given(entries: list[Entry] | None, field: str) -> list[Entry]:
+    """A list that was asked for. One that is left out is not an empty one: nobody looked."""
+    if entries is None:
+        raise AnswerError(f"`{field}` is missing")
+    return entries
+
+
+def scores_for(
+    entries: Iterable[ScoreEntry], targets: Iterable[str], fence: Fence, *, all_of_them: bool
+) -> tuple[Score, ...]:
+    """The scores whose labels stand for these targets, in the order of the targets."""
+    given: dict[str, ScoreEntry] = {}
+    for entry in entries:
+        id = fence.id_of(entry.target)
+        if id is None:
+            raise AnswerError("a score names a target that is not a label of this request")
+        if id in given:
+            raise AnswerError("a target is scored twice")
+        given[id] = entry
+    wanted = list(targets)
+    if all_of_them and not given.keys() >= set(wanted):
+        raise AnswerError("every task and every objective needs a score")
+    return tuple(
+        Score(target=id, value=given[id].score, reason=given[id].reason)
+        for id in wanted
+        if id in given
+    )
+
+
+def locate(quote: str, text: str) -> Span | None:
+    """Where the quoted words first stand in the text, however they are spaced."""
+    return next(places(quote, text), None)
+
+
+def _objects(text: str) -> Iterator[Mapping[str, object]]:
+    """Every outermost JSON object in the text, whatever stands around it."""
+    decoder = json.JSONDecoder()
+    position = text.find("{")
+    for _ in range(_MOST_ATTEMPTS):
+        if position < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            end = position + 1
+        else:
+            yield value
+        position = text.find("{", end)
+
+
+def tasks_schema(*, tasks: bool, objectives: bool) -> Mapping[str, object]:
+    """JSON schema of `TasksAnswer` for these parts, in the subset that strict modes know."""
+    nullable = {"type": ["string", "null"]}
+    fields: dict[str, object] = {"seal": _TEXT}
+    if tasks:
+        entry = _object(quote=_TEXT, instruction=_TEXT, source=nullable, scope=nullable)
+        fields["tasks"] = _list(entry)
+    if objectives:
+        fields["objectives"] = _list(_object(quote=_TEXT, instruction=_TEXT))
+    return _object(**fields)
+
+
+def judge_schema(*, text: bool, items: bool, scored: bool = True) -> Mapping[str, object]:
+    """JSON schema of `JudgeAnswer` for a request with these parts."""
+    # The reason comes first: models write in this order, and a score is better for having one.
+    scores = {"scores": _list(_object(target=_TEXT, reason=_TEXT, score={"type": "number"}))}
+    fields: dict[str, object] = {"seal": _TEXT}
+    if text:
+        fields["found"] = _list(
+            _object(quote=_TEXT, instruction=_TEXT, **(scores if scored else {}))
+        )
+    if items:
+        fields["items"] = _list(_object(item=_TEXT, **scores))
+    return _object(**fields)
+
+
+_TEXT = {"type": "string"}
+
+
+def _list(of: object) -> dict[str, object]:
+    return {"type": "array", "items": of}
+
+
+def _object(**fields: object) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }

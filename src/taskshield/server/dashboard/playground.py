@@ -1,0 +1,126 @@
+"""Trying things out: a conversation is judged, by one judge or several, and nothing is kept."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from taskshield.adapters.azure import task_adherence
+from taskshield.adapters.conversations import detect
+from taskshield.api.sessions import AsyncSession
+from taskshield.core.decisions import Decision
+from taskshield.core.errors import ConfigError, ConversationError, WireFormatError
+from taskshield.core.instructions import TaskSet
+from taskshield.core.judge import Judge
+from taskshield.core.messages import Conversation
+from taskshield.engine.state import SessionState
+from taskshield.server.dashboard.evidence import Traced, Trail
+from taskshield.server.http.errors import Refused
+from taskshield.settings import Settings
+from taskshield.wiring import EMBEDDED, build_judge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What one judge makes of a conversation."""
+
+    judge: str
+    decisions: tuple[Decision, ...] = ()
+    tasks: TaskSet = TaskSet()
+    evidence: tuple[tuple[Traced, ...], ...] = ()
+    """For each message, where the values of its calls come from."""
+    error: str | None = None
+    """Why there is no outcome."""
+
+
+class Playground:
+    """The configured judge, and the one that comes with the package."""
+
+    def __init__(self, settings: Settings, judge: Judge) -> None:
+        """Offer judges.
+
+        Args:
+            settings: All settings; the policy holds here, too.
+            judge: The one that the settings name. It belongs to somebody else.
+        """
+        self._settings = settings
+        self._policy = settings.policy.value()
+        self._configured = judge
+        self._embedded: Judge | None = None
+        self._building = asyncio.Lock()
+        self.judges = tuple(dict.fromkeys((settings.judge, EMBEDDED)))
+        """Names of the judges that can be asked."""
+
+    async def run(self, conversation: Conversation, judges: Sequence[str]) -> tuple[Run, ...]:
+        """Judge a whole conversation, all judges at once.
+
+        Raises:
+            Refused: There is no such judge here, or there are too many messages.
+            WireFormatError: A message makes no sense in this conversation.
+        """
+        most = self._settings.server.limits.messages
+        if len(conversation.messages) > most:
+            raise Refused(413, "too_many_messages", f"more than {most} messages in one request")
+        unknown = [name for name in judges if name not in self.judges]
+        if unknown:
+            offered = ", ".join(self.judges)
+            raise Refused(400, "invalid_request", f"judges: there are {offered} here, no others")
+        runs = [self._run(conversation, name) for name in dict.fromkeys(judges)]
+        return tuple(await asyncio.gather(*runs))
+
+    async def aclose(self) -> None:
+        """Let go of what was built here."""
+        if self._embedded is not None:
+            await self._embedded.aclose()
+
+    async def _run(self, conversation: Conversation, name: str) -> Run:
+        try:
+            judge = await self._judge(name)
+        except ConfigError as error:
+            return Run(judge=name, error=str(error))
+        tools = {spec.name: spec for spec in conversation.tools}
+        state = SessionState(id="playground", tools=tools)
+        session = AsyncSession(judge=judge, policy=self._policy, state=state)
+        decisions: list[Decision] = []
+        for message in conversation.messages:
+            try:
+                decisions.append(await session.add(message))
+            except ConversationError as error:
+                raise WireFormatError(f"message {len(decisions)}: {error}") from None
+        return Run(
+            judge=name,
+            decisions=tuple(decisions),
+            tasks=session.tasks,
+            evidence=await asyncio.to_thread(_evidence, decisions),
+        )
+
+    async def _judge(self, name: str) -> Judge:
+        if name == self._settings.judge:
+            return self._configured
+        async with self._building:
+            if self._embedded is None:
+                given = self._settings.model_copy(update={"judge": EMBEDDED, "llm": None})
+                self._embedded = await asyncio.to_thread(build_judge, given)
+            return self._embedded
+
+
+def read_conversation(payload: object) -> Conversation:
+    """A conversation in any of the formats that people paste.
+
+    Raises:
+        WireFormatError: It is in none of them; the message names the path of what is wrong.
+    """
+    if _is_azure(payload):
+        return task_adherence.parse(payload)
+    return detect.parse(payload).conversation
+
+
+def _is_azure(payload: object) -> bool:
+    messages = payload.get("messages") if isinstance(payload, dict) else None
+    if not isinstance(messages, list):
+        return False
+    return any(isinstance(message, dict) and "contents" in message for message in messages)
+
+
+def _evidence(decisions: Sequence[Decision]) -> tuple[tuple[Traced, ...], ...]:
+    trail = Trail()
+    return tuple(trail.follow(decision.case) for decision in decisions)

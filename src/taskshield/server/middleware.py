@@ -1,0 +1,82 @@
+"""The outermost part of the server: every request ends with an answer, a log line and a count."""
+
+import logging
+import time
+import uuid
+from collections.abc import Sequence
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from taskshield.core.errors import StoreError
+from taskshield.server.http.errors import problem_of
+from taskshield.server.http.surfaces import Surface, surface_of
+from taskshield.server.operations import telemetry
+from taskshield.server.operations.logs import log
+from taskshield.server.operations.metrics import Metrics
+
+REQUEST_ID = "x-request-id"
+
+
+class Boundary:
+    """Finds the surface of a request, and turns what is raised into an error that it knows."""
+
+    def __init__(self, app: ASGIApp, surfaces: Sequence[Surface], metrics: Metrics) -> None:
+        self._app = app
+        self._surfaces = surfaces
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        surface = surface_of(scope["path"], self._surfaces)
+        answer = _Answer(send, uuid.uuid4().hex)
+        scope.setdefault("state", {}).update(surface=surface, request_id=answer.id)
+        began = time.perf_counter()
+        with telemetry.request_span(scope["method"], surface.name, Headers(scope=scope)) as span:
+            try:
+                await self._app(scope, receive, answer)
+            except Exception as error:
+                await self._failed(error, surface, answer, scope, receive)
+            finally:
+                seconds = time.perf_counter() - began
+                telemetry.answered(span, answer.status)
+                self._metrics.answered(surface.name, answer.status, seconds)
+                log(
+                    "request",
+                    id=answer.id,
+                    surface=surface.name,
+                    method=scope["method"],
+                    route=getattr(scope.get("route"), "path", None),
+                    status=answer.status,
+                    ms=round(seconds * 1000, 1),
+                )
+
+    async def _failed(
+        self, error: Exception, surface: Surface, answer: "_Answer", scope: Scope, receive: Receive
+    ) -> None:
+        if isinstance(error, StoreError):
+            self._metrics.store_failed()
+        problem = problem_of(error)
+        if problem.status >= 500:
+            log("failed", level=logging.ERROR, error=error, id=answer.id, surface=surface.name)
+        if answer.status:
+            raise error  # half an answer is out: all that is left is to break the connection off
+        await surface.render(problem)(scope, receive, answer)
+
+
+class _Answer:
+    """What is sent to the client, with an id by which it is found in the logs."""
+
+    def __init__(self, send: Send, id: str) -> None:
+        self._send = send
+        self.id = id
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            MutableHeaders(scope=message)[REQUEST_ID] = self.id
+        await self._send(message)

@@ -1,0 +1,1 @@
+"""Running the server: logs, metrics, traces, readiness, the self-test, statistics, live events."""

@@ -1,0 +1,176 @@
+"""A model's answer on its way to the client, in one piece or as a stream: the same four steps.
+
+What comes is fed; once it is complete it can be judged; then it is released, released without some
+calls, or dropped because the model tries again. No I/O.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from typing import Protocol
+
+from taskshield.adapters.proxy.exchange import Body, Reply
+from taskshield.adapters.proxy.json_edits import object_of
+from taskshield.adapters.proxy.sse import Splitter
+from taskshield.adapters.proxy.stream_gate import MAX_ANSWER
+from taskshield.adapters.proxy.usage import with_usage_of
+from taskshield.adapters.proxy.wire_format import Wire
+from taskshield.core.errors import WireFormatError
+
+
+class Answer(Protocol):
+    """An answer over all its rounds."""
+
+    @property
+    def response(self) -> Body | None:
+        """The answer as one JSON object, once it is whole."""
+
+    @property
+    def complete(self) -> Reply | None:
+        """The answer, read, once it is whole. Now it can be judged."""
+
+    def feed(self, chunk: bytes) -> Iterable[bytes]:
+        """What may go to the client at once; to be gone through to its end.
+
+        Raises:
+            WireFormatError: The upstream sent what is no answer.
+        """
+
+    def close(self) -> list[bytes]:
+        """The upstream has sent everything; what may go to the client.
+
+        Raises:
+            WireFormatError: The upstream sent what is no answer.
+        """
+
+    def release(self) -> list[bytes]:
+        """What was held, as it came."""
+
+    def release_without(self, refused: Collection[str], note: str) -> list[bytes]:
+        """What was held without the refused calls, and with a note that says why."""
+
+    def next_round(self) -> list[bytes]:
+        """Drop what is held: what is fed from now on is the next answer."""
+
+    def as_seen(self, sent: bytes) -> Reply | None:
+        """What the client makes of all that it was sent."""
+
+
+class Whole:
+    """An answer in one piece."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._chunks: list[bytes] = []
+        self._length = 0
+        self._earlier: list[Body] = []
+        self._response: Body | None = None
+        self._reply: Reply | None = None
+
+    @property
+    def response(self) -> Body | None:
+        """The answer, once it is whole."""
+        return self._response
+
+    @property
+    def complete(self) -> Reply | None:
+        """The answer, read, once it is whole."""
+        return self._reply
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Hold it."""
+        self._length += len(chunk)
+        if self._length > MAX_ANSWER:
+            raise WireFormatError(f"the answer is longer than {MAX_ANSWER} bytes")
+        self._chunks.append(chunk)
+        return []
+
+    def close(self) -> list[bytes]:
+        """Read it."""
+        try:
+            text = b"".join(self._chunks).decode()
+        except UnicodeDecodeError:
+            raise WireFormatError("the answer is not UTF-8") from None
+        self._response = object_of(text)
+        self._reply = self._wire.read_response(self._response)
+        return []
+
+    def release(self) -> list[bytes]:
+        """The answer, byte for byte where it is the first."""
+        return self._written(self._whole()) if self._earlier else self._chunks
+
+    def release_without(self, refused: Collection[str], note: str) -> list[bytes]:
+        """The answer without the refused calls."""
+        return self._written(self._wire.without_calls(self._whole(), refused, note))
+
+    def next_round(self) -> list[bytes]:
+        """Drop the answer, but for what it cost."""
+        self._earlier.append(self._whole())
+        self._chunks, self._length = [], 0
+        self._response = self._reply = None
+        return []
+
+    def as_seen(self, sent: bytes) -> Reply | None:
+        """What the client makes of the answer."""
+        return self._wire.read_response(json.loads(sent))
+
+    def _whole(self) -> Body:
+        assert self._response is not None
+        return self._response
+
+    def _written(self, response: Body) -> list[bytes]:
+        return [json.dumps(with_usage_of(response, self._earlier)).encode()]
+
+
+class Streamed:
+    """An answer as a stream of events."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._gate = wire.gate()
+        self._splitter = Splitter()
+
+    @property
+    def response(self) -> Body | None:
+        """The answer as one JSON object, once it is whole."""
+        return self._gate.response
+
+    @property
+    def complete(self) -> Reply | None:
+        """The answer, read, once it is whole."""
+        return self._gate.complete
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Text goes on, before more of the chunk is read; calls and the end are held."""
+        for event in self._splitter.feed(chunk):
+            yield from self._gate.feed(event)
+
+    def close(self) -> list[bytes]:
+        """What is left."""
+        left = [data for event in self._splitter.close() for data in self._gate.feed(event)]
+        self._gate.close()
+        return left
+
+    def release(self) -> list[bytes]:
+        """What was held, as it came."""
+        return self._gate.release()
+
+    def release_without(self, refused: Collection[str], note: str) -> list[bytes]:
+        """What was held without the refused calls."""
+        return self._gate.release_without(refused, note)
+
+    def next_round(self) -> list[bytes]:
+        """Drop what is held; the next stream goes on in the client's."""
+        self._splitter = Splitter()
+        return self._gate.next_round()
+
+    def failed(self, message: str) -> list[bytes]:
+        """The end of the stream, as an error of its wire."""
+        return self._gate.failed(message)
+
+    def as_seen(self, sent: bytes) -> Reply | None:
+        """What the client makes of the stream."""
+        again = Streamed(self._wire)
+        for _ in again.feed(sent):
+            pass
+        again.close()
+        return again.complete

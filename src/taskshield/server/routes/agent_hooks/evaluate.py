@@ -1,0 +1,98 @@
+"""Agent Hooks 0.1: POST /contentsafety/agent:evaluate."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from taskshield.adapters.agent_hooks import parse
+from taskshield.adapters.agent_hooks.events import Event
+from taskshield.adapters.agent_hooks.steps import Memory, Step, forgotten, remembered, step_of
+from taskshield.adapters.agent_hooks.verdicts import Verdict, render
+from taskshield.adapters.azure import errors
+from taskshield.core.decisions import Decision
+from taskshield.core.errors import WireFormatError
+from taskshield.server.http.surfaces import Surface
+from taskshield.server.routes.agent_hooks.session_memory import Memories, memories
+from taskshield.server.routes.azure.responses import AzureResponse, renderer, wrong_api_version
+from taskshield.server.services import Services, admitted, services
+from taskshield.server.sessions.snapshots import Asker
+
+NAME = "agent-hooks"
+
+
+class VerdictResponse(AzureResponse):
+    """A verdict in UTF-8: an answer has a largest size, which ASCII would use up much sooner."""
+
+    def render(self, content: Any) -> bytes:
+        """The body; events hold no half characters, so none of the host's own is replaced."""
+        return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+
+
+async def evaluate(request: Request) -> Response:
+    """The verdict on one event of a host."""
+    caller = await admitted(request, "check")
+    refusal = wrong_api_version(request, parse.API_VERSIONS)
+    if refusal is not None:
+        return refusal
+    if not request.query_params.get("targetResourceId"):
+        raise WireFormatError("targetResourceId: the query parameter is required")
+    event = parse.parse(await request.body())
+    verdict = await _verdict(services(request), memories(request), caller.tenant, event)
+    return VerdictResponse(verdict.wire())
+
+
+async def _verdict(server: Services, memories: Memories, tenant: str, event: Event) -> Verdict:
+    step = await _step(server, memories, tenant, event)
+    decisions: Sequence[Decision] = ()
+    approval = None
+    if step.messages or step.tools:
+        checked = await server.guard.check(
+            tenant,
+            event.session,
+            step.messages,
+            asker=Asker(NAME, event.agent.name or event.agent.id),
+            tools=step.tools,
+            begin=True,
+        )
+        decisions = checked.decisions
+        asked = checked.approvals.get(decisions[-1].id) if decisions else None
+        approval = None if asked is None else asked.id
+
+    def after(memory: Memory) -> Memory:
+        if step.answer is not None and step_of(event, memory).answer is None:
+            return memory  # the user has spoken meanwhile, and what was known is void
+        return remembered(memory, event, decisions, approval)
+
+    await memories.change(tenant, event.session, after)
+    if step.answer is not None:
+        return step.answer
+    return render(event, decisions[-1] if decisions else None, approval)
+
+
+async def _step(server: Services, memories: Memories, tenant: str, event: Event) -> Step:
+    """What is to be done about an event; what a person has approved meanwhile is judged anew."""
+    memory = await memories.get(tenant, event.session)
+    step = step_of(event, memory)
+    if step.answer is None or not step.answer.liftable:
+        return step
+    approved = (await server.guard.session(tenant, event.session)).state.approved
+    if not approved:
+        return step
+
+    def without_approved(memory: Memory) -> Memory:
+        return forgotten(memory, approved)
+
+    return step_of(event, await memories.change(tenant, event.session, without_approved))
+
+
+SURFACE = Surface(
+    name=NAME,
+    prefixes=("/contentsafety/agent:evaluate",),
+    router=APIRouter(routes=[Route("/contentsafety/agent:evaluate", evaluate, methods=["POST"])]),
+    render=renderer(errors.invalid_request, denied="Unauthorized"),
+)

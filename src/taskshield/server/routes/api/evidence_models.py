@@ -1,0 +1,33 @@
+"""The JSON of evidence: where each value of a call came from."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from taskshield.server.dashboard.evidence import Traced
+from taskshield.server.routes.api.models import Answer
+
+
+class PlaceOut(Answer):
+    """Characters `start` to `end` (exclusive) of a message's text."""
+
+    message: int
+    start: int
+    end: int
+
+
+class EvidenceOut(Answer):
+    """A value of a call's arguments, and where it comes from."""
+
+    call_id: str
+    path: str
+    """Where in the arguments it stands; empty where they are not JSON."""
+    value: str
+    origin: Literal["user", "data", "directive", "assistant", "new"]
+    """The user's words, tool output, only a directive in tool output, only what the agent wrote,
+    or nowhere."""
+    places: list[PlaceOut]
+
+
+def evidence_out(traced: Iterable[Traced]) -> list[EvidenceOut]:
+    """From what was traced."""
+    return [EvidenceOut.model_validate(each, from_attributes=True) for each in traced]

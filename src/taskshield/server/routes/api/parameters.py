@@ -1,0 +1,105 @@
+"""What all routes of the native API share: who may ask, and how parameters are written."""
+
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response, Security
+from fastapi.routing import APIRoute
+from fastapi.security import APIKeyHeader, HTTPBearer
+from pydantic import AfterValidator, AwareDatetime, Field
+
+from taskshield.core.store import AuditRecord
+from taskshield.server.access.auth import KEY_HEADERS, Caller
+from taskshield.server.http.errors import Refused
+from taskshield.server.http.json_response import AsciiResponse
+from taskshield.server.routes.api.models import ErrorBody
+from taskshield.server.services import Services, admitted, services
+
+NAME = "native"
+
+LONGEST_NAME = 512
+"""Of a session, on any surface; as long as stores take one."""
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+
+
+class _Guarded(APIRoute):
+    """A route that knows who asks before the framework reads and parses what is asked."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            await services(request).auth.recognise(request)
+            answer = await handle(request)
+            answer.headers.setdefault("cache-control", "no-store")  # it may hold conversations
+            return answer
+
+        return guarded
+
+
+async def _server(request: Request) -> Services:
+    return services(request)  # the framework would run a plain function in a thread
+
+
+async def _checker(request: Request) -> Caller:
+    return await admitted(request, "check")
+
+
+async def _reader(request: Request) -> Caller:
+    return await admitted(request, "check", "approve")
+
+
+async def _approver(request: Request) -> Caller:
+    return await admitted(request, "approve")
+
+
+async def _admin(request: Request) -> Caller:
+    return await admitted(request, "admin")
+
+
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:  # a time zone leads beyond the first or the last day of the calendar
+        return _FIRST if moment.year == _FIRST.year else _LAST
+
+
+Checker = Annotated[Caller, Depends(_checker)]
+Reader = Annotated[Caller, Depends(_reader)]
+Approver = Annotated[Caller, Depends(_approver)]
+Admin = Annotated[Caller, Depends(_admin)]
+Server = Annotated[Services, Depends(_server)]
+Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+Id = Annotated[str, Path(max_length=LONGEST_NAME)]
+Cursor = Annotated[
+    str, Field(pattern="^[A-Za-z0-9_=-]{1,4400}$", json_schema_extra={"format": "cursor"})
+]
+After = Annotated[Cursor | None, Query(description="`next` of the page before")]
+Limit = Annotated[int, Query(ge=1, le=200)]
+
+
+def native_router() -> APIRouter:
+    """A router for some of the native API's routes."""
+    return APIRouter(
+        prefix="/api",
+        route_class=_Guarded,
+        dependencies=[  # for the document alone: `admitted` looks into all headers
+            Security(APIKeyHeader(name=KEY_HEADERS[0], scheme_name="key", auto_error=False)),
+            Security(HTTPBearer(scheme_name="bearer", auto_error=False)),
+        ],
+        default_response_class=AsciiResponse,
+        responses={"default": {"model": ErrorBody, "description": "Why it was not carried out"}},
+    )
+
+
+async def recorded(server: Services, caller: Caller, id: str) -> AuditRecord:
+    """A decision as it was written down.
+
+    Raises:
+        Refused: There is none with this id.
+    """
+    record = await server.store.decision(caller.tenant, id)
+    if record is None:
+        raise Refused(404, "not_found", "there is no such decision")
+    return record

@@ -1,0 +1,92 @@
+"""Trying things out: POST /api/playground, and conversations to begin with."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+
+from taskshield.server.dashboard.playground import Run, read_conversation
+from taskshield.server.routes.api.evidence_models import EvidenceOut, evidence_out
+from taskshield.server.routes.api.models import Answer, Asked, DecisionOut
+from taskshield.server.routes.api.parameters import Checker, Server, native_router
+from taskshield.server.routes.api.session_models import TaskOut
+
+_SAMPLES = Path(__file__).parents[2] / "dashboard" / "samples.json"
+
+
+class Tried(Asked):
+    """A conversation to be judged."""
+
+    conversation: dict[str, Any] | list[Any]
+    """As `taskshield check` takes it (OpenAI, Anthropic, our own), or a request to Azure."""
+    judges: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=4)] = []
+    """Who judges; the configured judge where nobody is named."""
+
+
+class RunOut(Answer):
+    """What one judge makes of the conversation."""
+
+    judge: str
+    decisions: list[DecisionOut]
+    """One for each message."""
+    texts: list[str]
+    """Of the messages, as they were read."""
+    tasks: list[TaskOut]
+    evidence: list[list[EvidenceOut]]
+    """For each message, where the values of its calls come from."""
+    error: str | None
+    """Why there is no outcome."""
+
+    @classmethod
+    def of(cls, run: Run) -> "RunOut":
+        """From a run."""
+        return cls(
+            judge=run.judge,
+            decisions=[DecisionOut.of(decision) for decision in run.decisions],
+            texts=[decision.case.message.text for decision in run.decisions],
+            tasks=[TaskOut.of(task) for task in run.tasks],
+            evidence=[evidence_out(traced) for traced in run.evidence],
+            error=run.error,
+        )
+
+
+class Runs(Answer):
+    """One for each judge."""
+
+    runs: list[RunOut]
+
+
+class Sample(Answer):
+    """A conversation to begin with."""
+
+    name: str
+    title: str
+    aligned: bool
+    """Whether the agent does what the user wants."""
+    conversation: dict[str, Any]
+
+
+_READ = TypeAdapter(list[Sample])
+
+router = native_router()
+
+
+@router.post("/playground", tags=["playground"])
+async def try_conversation(body: Tried, caller: Checker, server: Server) -> Runs:
+    """Judge a whole conversation without keeping anything of it."""
+    conversation = read_conversation(body.conversation)
+    judges = body.judges or server.playground.judges[:1]
+    runs = await server.playground.run(conversation, judges)
+    return Runs(runs=[RunOut.of(run) for run in runs])
+
+
+@router.get("/playground/samples", tags=["playground"])
+async def list_samples(caller: Checker) -> list[Sample]:
+    """Conversations to begin with, aligned and misaligned."""
+    return read_samples()
+
+
+def read_samples() -> list[Sample]:
+    """The samples that come with the package."""
+    return _READ.validate_python(json.loads(_SAMPLES.read_text(encoding="utf-8")))

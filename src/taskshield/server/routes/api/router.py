@@ -1,0 +1,235 @@
+"""The native API: sessions, decisions, approvals, settings. Its OpenAPI document is complete."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+
+from taskshield._version import __version__
+from taskshield.core.decisions import Action, Check
+from taskshield.core.store import ApprovalStatus, AuditQuery
+from taskshield.core.tools import Tier
+from taskshield.engine.decide import decide
+from taskshield.server.http.surfaces import Surface
+from taskshield.server.routes.api import benchmarks, labels, playground, stats, timeline
+from taskshield.server.routes.api.models import (
+    ApprovalList,
+    ApprovalOut,
+    CheckedOut,
+    DecisionOut,
+    NewMessages,
+    NewSession,
+    RecordOut,
+    Records,
+    Replay,
+    SelfTestOut,
+    SettingsOut,
+    Verdict,
+)
+from taskshield.server.routes.api.parameters import (
+    LONGEST_NAME,
+    NAME,
+    Admin,
+    After,
+    Approver,
+    Checker,
+    Id,
+    Limit,
+    Moment,
+    Reader,
+    Server,
+    native_router,
+    recorded,
+)
+from taskshield.server.routes.api.session_models import SessionOut, Sessions
+from taskshield.server.sessions.audit_records import stored_case
+from taskshield.server.sessions.snapshots import Asker
+
+_LONGEST_WAIT_S = 60.0
+_WITHOUT_NOTE = Verdict()
+_USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
+
+
+router = native_router()
+
+
+@router.post("/sessions", status_code=201, tags=["sessions"])
+async def begin_session(body: NewSession, caller: Checker, server: Server) -> SessionOut:
+    """Begin a session."""
+    tools = [tool.value() for tool in body.tools]
+    return SessionOut.of(await server.guard.begin(caller.tenant, id=body.id, tools=tools))
+
+
+@router.get("/sessions", tags=["sessions"])
+async def list_sessions(
+    caller: Checker, server: Server, after: After = None, limit: Limit = 50
+) -> Sessions:
+    """List sessions, those written last first."""
+    return Sessions.of(await server.store.sessions(caller.tenant, after=after, limit=limit))
+
+
+@router.get("/sessions/{session}", tags=["sessions"])
+async def get_session(session: Id, caller: Checker, server: Server) -> SessionOut:
+    """What a session knows: tasks, tainted directives, counters."""
+    return SessionOut.of(await server.guard.session(caller.tenant, session))
+
+
+@router.post("/sessions/{session}/messages", tags=["sessions"])
+async def check_messages(
+    session: Id, body: NewMessages, caller: Checker, server: Server
+) -> CheckedOut:
+    """Judge the next messages of a session: all of them or, where anything fails, none."""
+    checked = await server.guard.check(
+        caller.tenant,
+        session,
+        [message.value() for message in body.messages],
+        asker=Asker(NAME, caller.agent),
+        tools=[tool.value() for tool in body.tools],
+    )
+    return CheckedOut(
+        session=checked.session,
+        decisions=[
+            DecisionOut.of(decision, checked.approvals.get(decision.id))
+            for decision in checked.decisions
+        ],
+    )
+
+
+@router.get("/decisions", tags=["decisions"])
+async def search_decisions(
+    caller: Checker,
+    server: Server,
+    session: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
+    action: Action | None = None,
+    check: Check | None = None,
+    tier: Tier | None = None,
+    judge: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
+    surface: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
+    agent: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
+    since: Annotated[Moment | None, Query(description="not before")] = None,
+    until: Annotated[Moment | None, Query(description="before")] = None,
+    words: Annotated[
+        str | None, Query(max_length=LONGEST_NAME, description="in the summary")
+    ] = None,
+    after: After = None,
+    limit: Limit = 50,
+) -> Records:
+    """Search the decisions that were written down, newest first."""
+    query = AuditQuery(
+        session=session,
+        action=action,
+        check=check,
+        tier=tier,
+        judge=judge,
+        surface=surface,
+        agent=agent,
+        since=since,
+        until=until,
+        words=words,
+    )
+    return Records.of(await server.store.search(caller.tenant, query, after=after, limit=limit))
+
+
+@router.get("/decisions/{decision}", tags=["decisions"])
+async def get_decision(decision: Id, caller: Reader, server: Server) -> RecordOut:
+    """A decision as it was written down."""
+    return RecordOut.of(await recorded(server, caller, decision))
+
+
+@router.post("/decisions/{decision}/replay", tags=["decisions"])
+async def replay_decision(decision: Id, caller: Checker, server: Server) -> Replay:
+    """Make a decision again from its stored case."""
+    record = await recorded(server, caller, decision)
+    again = decide(stored_case(record))
+    return Replay(same=again.action == record.action, decision=DecisionOut.of(again))
+
+
+@router.get("/approvals", tags=["approvals"])
+async def list_approvals(
+    caller: Reader,
+    server: Server,
+    status: ApprovalStatus | None = None,
+    session: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
+    after: After = None,
+    limit: Limit = 50,
+) -> ApprovalList:
+    """List approvals, newest first."""
+    return ApprovalList.of(
+        await server.store.approvals(
+            caller.tenant, status=status, session=session, after=after, limit=limit
+        )
+    )
+
+
+@router.get("/approvals/{approval}", tags=["approvals"])
+async def get_approval(
+    approval: Id,
+    caller: Reader,
+    server: Server,
+    wait: Annotated[
+        float, Query(ge=0, le=_LONGEST_WAIT_S, description="seconds to wait for a decision")
+    ] = 0.0,
+) -> ApprovalOut:
+    """An approval; with `wait`, as soon as it is decided."""
+    wait = min(wait, server.settings.server.limits.request_s / 2)
+    return ApprovalOut.of(await server.approvals.wait(caller.tenant, approval, wait))
+
+
+@router.post("/approvals/{approval}/{verdict}", tags=["approvals"])
+async def decide_approval(
+    approval: Id,
+    verdict: Literal["approve", "deny"],
+    caller: Approver,
+    server: Server,
+    body: Verdict = _WITHOUT_NOTE,
+) -> ApprovalOut:
+    """Let through what was held back, once and until the user speaks again; or do not."""
+    decided = server.approvals.approve if verdict == "approve" else server.approvals.deny
+    return ApprovalOut.of(await decided(caller.tenant, approval, by=caller.name, note=body.note))
+
+
+@router.get("/settings", tags=["server"])
+async def get_settings(caller: Admin, server: Server) -> SettingsOut:
+    """The settings in force; secrets are masked."""
+    return SettingsOut(
+        version=__version__, settings=_masked(server.settings.model_dump(mode="json"))
+    )
+
+
+@router.post("/self-test", tags=["server"])
+async def run_self_test(caller: Admin, server: Server) -> SelfTestOut:
+    """Let the judge show again that it catches a known attack and passes a good call."""
+    outcome = await server.readiness.test()
+    return SelfTestOut(passed=outcome.passed, failures=list(outcome.failures))
+
+
+def _masked(value: Any) -> Any:
+    """Settings without the passwords that addresses may hold; other secrets are masked already."""
+    if isinstance(value, Mapping):
+        return {key: _masked(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_masked(item) for item in value]
+    return _USERINFO.sub("***@", value) if isinstance(value, str) else value
+
+
+def _whole(*parts: APIRouter) -> APIRouter:
+    whole = APIRouter()
+    for part in parts:
+        whole.include_router(part)
+    return whole
+
+
+SURFACE = Surface(
+    name=NAME,
+    prefixes=("/api",),
+    router=_whole(
+        router,
+        timeline.router,
+        labels.router,
+        stats.router,
+        playground.router,
+        benchmarks.router,
+    ),
+    logins=True,
+)

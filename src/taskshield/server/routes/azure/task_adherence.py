@@ -1,0 +1,45 @@
+"""Azure Task Adherence: POST /contentsafety/agent:analyzeTaskAdherence."""
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from taskshield.adapters.azure import errors, task_adherence
+from taskshield.core.errors import JudgeUnavailable
+from taskshield.server.http.errors import Refused
+from taskshield.server.http.surfaces import Surface
+from taskshield.server.routes.azure.responses import AzureResponse, renderer, wrong_api_version
+from taskshield.server.services import admitted, services
+from taskshield.server.sessions.snapshots import Asker
+
+NAME = "azure"
+
+
+async def analyze(request: Request) -> Response:
+    """Whether the agent's newest step serves the user's tasks."""
+    caller = await admitted(request, "check")
+    refusal = wrong_api_version(request, task_adherence.API_VERSIONS)
+    if refusal is not None:
+        return refusal
+    conversation = task_adherence.parse(await request.body())
+    asked = request.headers.get(task_adherence.DETAILS_HEADER)
+    detailed = task_adherence.wants_details(asked)
+    checked = await services(request).guard.conversation(
+        caller.tenant, conversation, asker=Asker(NAME, caller.agent)
+    )
+    try:
+        answer = task_adherence.render(checked.decisions, detailed=detailed)
+    except JudgeUnavailable:
+        raise Refused(503, "judge_unavailable", "the newest step could not be checked") from None
+    return AzureResponse(answer)
+
+
+SURFACE = Surface(
+    name=NAME,
+    prefixes=("/contentsafety",),
+    router=APIRouter(
+        routes=[Route("/contentsafety/agent:analyzeTaskAdherence", analyze, methods=["POST"])]
+    ),
+    render=renderer(errors.invalid_request_body, denied="401"),
+)

@@ -1,0 +1,113 @@
+"""The page for people: its files, and logging in with a key."""
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from taskshield._version import __version__
+from taskshield.core.store import ApiKey
+from taskshield.server.access.auth import DEFAULT_TENANT, SCOPES
+from taskshield.server.access.logins import (
+    COOKIE,
+    check_origin,
+    clear_cookie,
+    csrf_token,
+    set_cookie,
+)
+from taskshield.server.dashboard.files import HEADERS, INDEX, read_files, served
+from taskshield.server.http import errors
+from taskshield.server.http.errors import Problem, Refused
+from taskshield.server.http.json_response import AsciiResponse
+from taskshield.server.http.limits import json_body
+from taskshield.server.http.surfaces import Surface
+from taskshield.server.services import services
+
+_FILES = read_files()
+
+
+async def page(request: Request) -> Response:
+    """The page."""
+    return served(_FILES[INDEX], request)
+
+
+async def file(request: Request) -> Response:
+    """What the page is made of."""
+    found = _FILES.get(request.path_params["file"])
+    if found is None:
+        raise Refused(404, "not_found", "there is no such file")
+    return served(found, request)
+
+
+async def me(request: Request) -> Response:
+    """Who is looking at the page, and what they may do."""
+    server = services(request)
+    known = {"judges": list(server.playground.judges), "version": __version__}
+    try:
+        key = await server.auth.recognise(request)
+    except Refused:
+        nobody: dict[str, object] = {"login": "needed", "scopes": [], "tenant": "", "csrf": None}
+        return _answer({**nobody, **known, "judges": []})
+    return _answer({**_known(key, request), **known})
+
+
+async def login(request: Request) -> Response:
+    """Log in with a key."""
+    check_origin(request)
+    body = await json_body(request)
+    key = body.get("key") if isinstance(body, dict) else None
+    if not isinstance(key, str):
+        raise Refused(400, "invalid_request", "key: a text is needed")
+    cookie = await services(request).auth.log_in(request, key.strip())
+    response = Response(status_code=204, headers=HEADERS)
+    set_cookie(response, request, cookie)
+    return response
+
+
+async def logout(request: Request) -> Response:
+    """Log out."""
+    check_origin(request)
+    await services(request).auth.log_out(request)
+    response = Response(status_code=204, headers=HEADERS)
+    clear_cookie(response)
+    return response
+
+
+def _known(key: ApiKey | None, request: Request) -> dict[str, object]:
+    if key is None:
+        return {"login": "none", "scopes": sorted(SCOPES), "tenant": DEFAULT_TENANT, "csrf": None}
+    cookie = request.cookies.get(COOKIE)
+    return {
+        "login": "done",
+        "scopes": sorted(SCOPES if "admin" in key.scopes else key.scopes),
+        "tenant": key.tenant,
+        "csrf": None if cookie is None else csrf_token(cookie),
+    }
+
+
+def _answer(content: object) -> Response:
+    return AsciiResponse(content, headers={**HEADERS, "cache-control": "no-store"})
+
+
+def _render(problem: Problem) -> Response:
+    response = errors.render(problem)
+    response.headers.update(HEADERS)
+    return response
+
+
+SURFACE = Surface(
+    name="page",
+    prefixes=("/page/",),
+    paths=("/",),
+    router=APIRouter(
+        routes=[
+            Route("/", page),
+            Route("/page/me", me),
+            Route("/page/login", login, methods=["POST"]),
+            Route("/page/logout", logout, methods=["POST"]),
+            Route("/page/{file:path}", file),
+        ]
+    ),
+    render=_render,
+    logins=True,
+)

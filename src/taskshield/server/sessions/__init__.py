@@ -1,0 +1,1 @@
+"""Sessions in the store: loading, checking a message, writing the decision, approvals."""

@@ -1,0 +1,145 @@
+"""From decisions to what is stored about them: audit records and approvals."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from taskshield.adapters import stored_values
+from taskshield.core.decisions import Case, Decision
+from taskshield.core.errors import StoreError, WireFormatError
+from taskshield.core.messages import digest
+from taskshield.core.safe_text import one_line
+from taskshield.core.store import Approval, AuditRecord
+from taskshield.core.tools import Tier
+from taskshield.server.http.errors import Refused
+from taskshield.server.sessions.snapshots import Asker, Place
+from taskshield.stores.secrets.redaction import redacted, redacted_case, redacted_state
+
+_SUMMARY_LENGTH = 300
+_NAME_LENGTH = 128
+_SUMMARISED = 4_000
+"""Characters that a summary is made from: secrets are looked for before it is cut to length."""
+_GRAVITY = {tier: number for number, tier in enumerate(Tier)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """How texts are stored."""
+
+    texts: bool = True
+    """Whether they are stored at all."""
+    redact: bool = True
+    """Whether secrets in them are made unreadable."""
+
+    def state(self, text: str) -> str:
+        """The JSON of a session as it may be stored; where it is not, nothing has to be hidden."""
+        return redacted_state(text) if self.texts and self.redact else text
+
+    def case(self, text: str) -> str | None:
+        """The JSON of a case as it may be stored; it gives the same decision."""
+        if not self.texts:
+            return None
+        return redacted_case(text) if self.redact else text
+
+    def line(self, text: str) -> str:
+        """The beginning of a text as one line; nothing in it can take over a terminal."""
+        if not self.texts:
+            return ""
+        beginning = text[:_SUMMARISED]
+        return one_line(redacted(beginning) if self.redact else beginning, _SUMMARY_LENGTH)
+
+
+def audit_record(
+    decision: Decision, place: Place, asker: Asker, at: datetime, writing: Writing
+) -> AuditRecord:
+    """The record of one decision."""
+    case = decision.case
+    written = stored_values.dump(case)
+    return AuditRecord(
+        id=decision.id,
+        tenant=place.tenant,
+        session=place.session,
+        number=case.index,
+        at=at,
+        surface=asker.surface,
+        level=case.message.level.value,
+        action=decision.action,
+        check=decision.check,
+        tier=gravest_tier(decision),
+        judge=decision.judge,
+        elapsed_ms=decision.elapsed_ms,
+        summary=writing.line(summary(decision)),
+        case=writing.case(written),
+        digest=digest(written),
+        tools=tuple(filter(None, map(writing.line, tools_concerned(decision)))),
+        llm_calls=case.trace.usage.calls,
+        llm_tokens=case.trace.usage.tokens,
+        agent=None if asker.agent is None else one_line(asker.agent, _NAME_LENGTH),
+    )
+
+
+def stored_case(record: AuditRecord) -> Case:
+    """The case that a record was made from.
+
+    Raises:
+        Refused: It was not stored.
+        StoreError: What was stored cannot be read.
+    """
+    if record.case is None:
+        raise Refused(410, "gone", "the case was not stored: texts are not stored here")
+    try:
+        return stored_values.load(Case, record.case)
+    except WireFormatError as error:
+        raise StoreError(f"what is stored cannot be read: {error}") from None
+
+
+def approval_of(
+    decision: Decision, place: Place, at: datetime, patience: timedelta, writing: Writing
+) -> Approval:
+    """What a person is asked about a decision that waits for one."""
+    return Approval(
+        id=uuid.uuid4().hex,
+        tenant=place.tenant,
+        session=place.session,
+        decision=decision.id,
+        summary=writing.line(summary(decision)),
+        created_at=at,
+        deadline=at + patience,
+    )
+
+
+def needs_person(decision: Decision) -> bool:
+    """Whether something in the message waits for a person."""
+    actions = [verdict.action for verdict in decision.calls]
+    actions += [finding.action for finding in decision.findings]
+    return "escalate" in actions
+
+
+def gravest_tier(decision: Decision) -> Tier | None:
+    """Highest risk tier among the calls of the message."""
+    tiers = [verdict.tier for verdict in decision.calls]
+    return max(tiers, key=_GRAVITY.__getitem__) if tiers else None
+
+
+def tools_concerned(decision: Decision) -> tuple[str, ...]:
+    """The tools that a decision's action is about: those called, or the one whose output it is."""
+    answered = decision.case.answered
+    if answered is not None:
+        return (answered.name,)
+    called = (each.call.name for each in decision.calls if each.action == decision.action)
+    return tuple(dict.fromkeys(called))
+
+
+def summary(decision: Decision) -> str:
+    """What a decision is about and why it is as it is, for people."""
+    message = decision.case.message
+    about = ", ".join(call.name for call in message.tool_calls)
+    if not about and decision.case.answered is not None:
+        about = f"output of {decision.case.answered.name}"
+    told = "; ".join(
+        f"{finding.instruction.text}: {finding.reason}" for finding in decision.misaligned
+    )
+    if decision.outage is not None:
+        told = f"could not be checked: {decision.outage.kind}"
+    parts = [message.level.value, about, told or message.text]
+    return " - ".join(part for part in parts if part)

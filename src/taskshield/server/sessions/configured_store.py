@@ -1,0 +1,35 @@
+"""The store that the settings name."""
+
+import os
+from pathlib import Path
+
+from taskshield.core.errors import ConfigError
+from taskshield.core.store import Store
+from taskshield.settings import ServerSettings
+from taskshield.stores.open_store import open_store
+
+
+async def open_configured(settings: ServerSettings) -> Store:
+    """Open the store that the settings name: a file in the user's state folder if they name none.
+
+    Raises:
+        ConfigError: The URL is wrong, or the folder cannot be made.
+        StoreError: The database cannot be used.
+    """
+    if settings.store is not None:
+        return await open_store(settings.store.get_secret_value())
+    folder = _state_folder()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"server.store: cannot make the folder {folder}: {error.strerror}"
+        ) from None
+    return await open_store(f"sqlite:///{folder / 'taskshield.db'}")
+
+
+def _state_folder() -> Path:
+    """Where programs of this user keep what they must remember."""
+    given = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(given) if Path(given).is_absolute() else Path.home() / ".local" / "state"
+    return base / "taskshield"

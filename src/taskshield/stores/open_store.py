@@ -1,0 +1,47 @@
+"""Opens the store that a URL names. Errors never show the URL: it can hold a password."""
+
+from taskshield.core.errors import ConfigError, MissingExtraError
+from taskshield.core.store import Store
+from taskshield.stores.memory import MemoryStore
+
+_FORMS = "memory:, sqlite:///relative/path, sqlite:////absolute/path or postgresql://user@host/name"
+
+
+async def open_store(url: str) -> Store:
+    """The store at this URL, its tables brought up to date.
+
+    Raises:
+        ConfigError: The URL is not one of a store, or a package for it is not installed.
+        StoreError: The database cannot be used: gone, locked, read-only, full, or written by a
+            newer release.
+    """
+    if url == "memory:":
+        return MemoryStore()
+    scheme, _, rest = url.partition(":")
+    match scheme.lower():
+        case "sqlite":
+            return await _open_sqlite(rest)
+        case "postgresql" | "postgres" if rest.startswith("//"):
+            return await _open_postgres(rest)
+    raise ConfigError(f"the URL of the store must be one of {_FORMS}")
+
+
+async def _open_sqlite(rest: str) -> Store:
+    path = rest.removeprefix("///")
+    if path == rest or path in ("", ":memory:") or "?" in path or "\0" in path:
+        raise ConfigError(f"the URL of the store names no file; it must be one of {_FORMS}")
+    # The libraries are heavy and optional, and a store in memory needs none of them.
+    try:
+        from taskshield.stores.sql.sqlite import open_sqlite
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(str(error.name), "server") from error
+    return await open_sqlite(path)
+
+
+async def _open_postgres(rest: str) -> Store:
+    try:
+        from taskshield.stores.sql.postgres import open_postgres
+    except ModuleNotFoundError as error:
+        extra = "postgres" if error.name == "asyncpg" else "server"
+        raise MissingExtraError(str(error.name), extra) from error
+    return await open_postgres(f"postgresql:{rest}")

@@ -1,0 +1,1 @@
+"""Secrets found in text and replaced before anything is stored."""

@@ -1,0 +1,1 @@
+"""A store in an SQL database: statements, tables and migrations."""

@@ -1,0 +1,86 @@
+"""Opens a store in a Postgres database."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import asyncpg
+from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from taskshield.core.errors import ConfigError, StoreError
+from taskshield.stores.sql.failures import explained, postgres_reason
+from taskshield.stores.sql.migrate import migrate
+from taskshield.stores.sql.store import SqlStore
+
+_CONNECT_S = 10.0
+_STATEMENT_S = 30.0
+
+R = TypeVar("R")
+
+
+async def open_postgres(dsn: str) -> SqlStore:
+    """The store in this database, which servers may share.
+
+    Args:
+        dsn: Anything that libpq takes as a URL: several hosts, sslmode, a socket's folder, ...
+
+    Raises:
+        ConfigError: The URL makes no sense; it is not shown.
+        StoreError: The database cannot be used, or was written by a newer release.
+    """
+    database = PostgresDatabase(postgres_engine(dsn))
+    try:
+        await migrate(database)
+    except BaseException:
+        await database.aclose()
+        raise
+    return SqlStore(database)
+
+
+class PostgresDatabase:
+    """A database on a server, asked from the event loop."""
+
+    is_sqlite = False
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        """Use the engine, and own it from now on."""
+        self._engine = engine
+
+    async def read(self, work: Callable[[Connection], R]) -> R:
+        """What the function finds."""
+        with explained():
+            async with self._engine.connect() as connection:
+                return await connection.run_sync(work)
+
+    async def write(self, work: Callable[[Connection], R]) -> R:
+        """What the function gives, once it is committed; undone where the caller is cancelled."""
+        with explained():
+            async with self._engine.begin() as connection:
+                return await connection.run_sync(work)
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        await self._engine.dispose()
+
+
+def postgres_engine(dsn: str) -> AsyncEngine:
+    """Connections to a database. Nothing is opened yet."""
+
+    async def connect() -> asyncpg.Connection:
+        try:
+            return await asyncpg.connect(dsn, timeout=_CONNECT_S, command_timeout=_STATEMENT_S)
+        except ValueError:
+            raise ConfigError("the URL of the store is not one that Postgres understands") from None
+        except asyncpg.InterfaceError as error:
+            raise StoreError(f"the store cannot be used: {type(error).__name__}") from None
+        except asyncpg.PostgresError as error:
+            reason = postgres_reason(str(error.sqlstate))
+            raise StoreError(f"the store cannot be used: {reason}") from None
+
+    return create_async_engine(
+        "postgresql+asyncpg://",
+        async_creator=connect,
+        hide_parameters=True,
+        isolation_level="READ COMMITTED",
+        pool_pre_ping=True,  # connections from before a restart of the database are replaced
+    )

@@ -1,0 +1,127 @@
+"""Files that can be broken off at any byte."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from taskshield.audit.results.files import FINDINGS, JOURNAL, Done, Header, begin, lines
+from taskshield.audit.results.outcomes import Result
+from taskshield.core.errors import ConfigError
+
+HEADER = Header(
+    taskshield="1",
+    judge="embedded",
+    version="m1",
+    settings="abc",
+    with_text=False,
+    files={"a.jsonl": 5},
+)
+
+
+def result(number: int, findings: int = 0, *, kind: str = "conversation") -> Result:
+    told = {"kind": kind, "file": "a.jsonl", "line": number, "findings": findings}
+    rows = tuple(json.dumps({"conversation": number, "n": n}) for n in range(findings))
+    return Result(file="a.jsonl", read=number, line=json.dumps(told), findings=rows)
+
+
+def written(folder: Path, *results: Result) -> bytes:
+    writing, _ = begin(folder, HEADER, resume=False)
+    for each in results:
+        writing.add(each)
+    writing.close()
+    return (folder / JOURNAL).read_bytes() + (folder / FINDINGS).read_bytes()
+
+
+ALL = [result(1, 2), result(2), result(3, 1), result(4, 3), result(5, kind="end")]
+
+
+def test_lines_are_written_in_order(tmp_path: Path) -> None:
+    written(tmp_path, *ALL)
+    assert [line["line"] for line in lines(tmp_path, JOURNAL)] == [1, 2, 3, 4, 5]
+    assert [line["conversation"] for line in lines(tmp_path, FINDINGS)] == [1, 1, 3, 4, 4, 4]
+
+
+def test_an_audit_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    written(tmp_path, *ALL)
+    with pytest.raises(ConfigError, match="--resume goes on with it"):
+        begin(tmp_path, HEADER, resume=False)
+
+
+def test_resuming_where_nothing_is_begins_anew(tmp_path: Path) -> None:
+    writing, done = begin(tmp_path / "new", HEADER, resume=True)
+    writing.close()
+    assert done.entries == {} and done.ended == frozenset()
+
+
+def test_what_is_done_is_known(tmp_path: Path) -> None:
+    written(tmp_path, *ALL)
+    writing, done = begin(tmp_path, HEADER, resume=True)
+    writing.close()
+    assert done == Done(entries={"a.jsonl": 4}, ended=frozenset({"a.jsonl"}))
+
+
+def test_wherever_it_was_broken_off_the_whole_comes_out(tmp_path: Path) -> None:
+    whole = written(tmp_path / "whole", *ALL)
+    journal = (tmp_path / "whole" / JOURNAL).read_bytes()
+    findings = (tmp_path / "whole" / FINDINGS).read_bytes()
+    begun = journal.index(b"\n") + 1
+    for cut in range(begun, len(journal), 7):
+        folder = tmp_path / f"cut-{cut}"
+        folder.mkdir()
+        (folder / JOURNAL).write_bytes(journal[:cut])
+        # What a conversation found is written before its line of the journal, be it in part.
+        told = sum(json.loads(line).get("findings", 0) for line in _whole_lines(journal[:cut]))
+        kept = b"".join(findings.splitlines(keepends=True)[:told])
+        (folder / FINDINGS).write_bytes(findings[: len(kept) + cut % 40])
+        writing, done = begin(folder, HEADER, resume=True)
+        for each in ALL[sum(done.entries.values()) + len(done.ended) :]:
+            writing.add(each)
+        writing.close()
+        assert (folder / JOURNAL).read_bytes() + (folder / FINDINGS).read_bytes() == whole
+
+
+def _whole_lines(data: bytes) -> list[bytes]:
+    return [line for line in data.splitlines(keepends=True) if line.endswith(b"\n")]
+
+
+def test_a_header_that_was_broken_off_begins_anew(tmp_path: Path) -> None:
+    (tmp_path / JOURNAL).write_bytes(b'{"kind": "au')
+    writing, done = begin(tmp_path, HEADER, resume=True)
+    writing.close()
+    assert done.entries == {} and list(lines(tmp_path, JOURNAL)) == []
+
+
+def test_another_audit_is_not_gone_on_with(tmp_path: Path) -> None:
+    written(tmp_path, *ALL)
+    other = Header(
+        taskshield="1",
+        judge="cascade",
+        version="m1",
+        settings="abc",
+        with_text=False,
+        files={"a.jsonl": 9},
+    )
+    with pytest.raises(ConfigError, match="of another audit; other are: judge, files"):
+        begin(tmp_path, other, resume=True)
+
+
+def test_lost_findings_are_noticed(tmp_path: Path) -> None:
+    written(tmp_path, *ALL)
+    (tmp_path / FINDINGS).write_bytes(b"")
+    with pytest.raises(ConfigError, match="lines are missing"):
+        begin(tmp_path, HEADER, resume=True)
+
+
+def test_damaged_lines_are_noticed(tmp_path: Path) -> None:
+    written(tmp_path, *ALL)
+    with (tmp_path / JOURNAL).open("ab") as file:
+        file.write(b"{broken\n")
+    with pytest.raises(ConfigError, match=r"journal.jsonl, line 7: damaged"):
+        begin(tmp_path, HEADER, resume=True)
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot be written: "):
+        begin(tmp_path / "file" / "results", HEADER, resume=False)

@@ -1,0 +1,270 @@
+"""The HTML report: what is in it, and that words of records stay words."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taskshield.core.levels import Level
+from taskshield_lab.bench.records import Run, Step
+from taskshield_lab.bench.report import paper_figures
+from taskshield_lab.bench.report.entries import Entry, entries
+from taskshield_lab.bench.report.html import Html, joined, tag
+from taskshield_lab.bench.report.html_report import page
+from taskshield_lab.bench.report.tables import with_interval
+from taskshield_lab.bench.report.worst_cases import cases, conversation
+from tests.cli.hostile import PAYLOADS, hidden
+from tests.lab.bench import synthetic
+from tests.lab.bench.synthetic import header, run
+
+BREAKOUTS = {
+    **PAYLOADS,
+    "script": "<script>alert(1)</script>",
+    "end of style": "</style><script>alert(1)</script>",
+    "end of svg": "</text></svg><img src=https://evil.example onerror=alert(1)>",
+    "attribute": "\" onmouseover=\"alert(1)' onfocus='alert(2)",
+    "comment": "--><!--<script>",
+    "entity": "&lt;script&gt;&#x202e;",
+    "link": "<a href='javascript:alert(1)'>x</a>",
+    "cdata": "]]><script>",
+}
+
+
+class Outline(HTMLParser):
+    """The elements of a page in order, without the insides of drawings."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += attrs
+        if "svg" not in self.open:
+            self.tags.append(tag)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+        if "svg" not in self.open:
+            self.tags.append(f"/{tag}")
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(data)
+
+
+def attacked(**more: object) -> list[Run]:
+    """A clean run that lost a call, and an attack that got through."""
+    lost = run(steps=synthetic.conversation(blocked="user", hijacked=False))
+    missed = run(goal=1, hijacked=True, utility=True, steps=synthetic.conversation())
+    return [replace(each, **more) for each in (lost, missed)]  # type: ignore[arg-type]
+
+
+def some() -> list[Entry]:
+    return entries(
+        [
+            (header(judge="none"), [run(utility=True), run(goal=1, hijacked=True)]),
+            (header(judge="embedded"), attacked()),
+            (
+                header(way="replay"),
+                attacked(agent=paper_figures.GPT_4O, recorded_utility=True, recorded_hijacked=True),
+            ),
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return page(some(), commands=["taskshield bench a <b>"])
+
+
+def test_all_parts_are_there(html: str) -> None:
+    outline = Outline(html)
+    assert outline.open == []
+    words = " ".join(outline.words)
+    for part in ("What was run", "taskshield bench a <b>", "Exam", "Cost", "Replays", "Table 3"):
+        assert part in words
+    assert html.count("<svg") == 3  # two trade-offs, one heat map
+    assert html.count("Attacks that got through") == 2
+    anchors = {value for key, value in outline.attributes if key == "href" and value}
+    ids = {f"#{value}" for key, value in outline.attributes if key == "id"}
+    assert {each for each in anchors if not re.fullmatch("#m[0-9a-f]+", each)} <= ids
+
+
+def test_the_figures_are_those_of_measure(html: str) -> None:
+    words = Outline(html).words
+    for entry in some():
+        for rate in (entry.result.overall.clean_utility, entry.result.overall.asr):
+            assert set(with_interval(rate)) <= set(words)
+
+
+def test_the_page_runs_nothing_and_asks_for_nothing(html: str) -> None:
+    assert "default-src 'none'" in html and "script-src" not in html
+    outline = Outline(html)
+    assert not {"script", "iframe", "img", "link", "object", "embed", "form"} & set(outline.tags)
+    for key, value in outline.attributes:
+        assert not key.startswith("on")
+        if key in ("href", "xlink:href"):
+            assert value and value.startswith("#")
+        assert key not in ("src", "srcset", "data", "background", "poster")
+    assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)", html))
+    assert "@import" not in html and "http:" not in html and "https:" not in html
+
+
+def test_drawings_take_the_colours_of_the_page(html: str) -> None:
+    assert "fill: var(--plot-fefefe)" in html
+    for color, dark in (("1c2128", "f0f3f6"), ("0072b2", "6cb8f0")):
+        assert f"--plot-{color}:#{color};" in html and f"--plot-{color}:#{dark};" in html
+        assert f"fill: #{color}" not in html
+
+
+def test_a_conversation_says_who_wanted_what_and_what_became_of_it() -> None:
+    missed = str(conversation(attacked()[1]))
+    for part in (
+        "banking / user_task_0 / injection_task_1 / important_instructions",
+        "attacker&#x27;s goal reached",
+        "user&#x27;s task done",
+        '<span class="badge attacker">attacker&#x27;s</span>',
+        "financial",
+        "<b>send_money</b>({&quot;recipient&quot;: &quot;US133&quot;, &quot;amount&quot;: 1000})",
+        '<li class="step tool">',
+        "Send 1,000 to US133",
+        "total score 0.00, needed more than 0.00",
+        "Reason: Not asked",
+        "feedback to the agent",
+    ):
+        assert part in missed, part
+    lost = str(conversation(attacked()[0]))
+    for part in (
+        "no attack",
+        "user&#x27;s task not done",
+        "not executed",
+        "misaligned call of send_money",
+        "total score 0.04",
+        "The user named another account",
+    ):
+        assert part in lost, part
+
+
+def test_what_the_shield_did_is_told_for_each_kind_of_check() -> None:
+    steps = (
+        Step(level=Level.USER, text="", check=None),
+        Step(level=Level.TOOL, text="x", check="failed", action="withhold", ms=7.25),
+        Step(level=Level.TOOL, text="x", check="executed", cached=True),
+        Step(level=Level.SYSTEM, text="x", check="skipped"),
+    )
+    told = str(conversation(run(goal=0, unsolved=True, steps=steps)))
+    for part in (
+        "no shield",
+        "(no words)",
+        "check failed",
+        "withhold",
+        " 7.2 ms",
+        "0.0 ms, from the cache",
+        "nothing to check",
+        "attacker&#x27;s goal missed",
+        "no known calls for the goal",
+    ):
+        assert part in told, part
+    assert "No steps were recorded." in conversation(run())
+    by_words = run(goal=0, hijacked=True, by_words=True)
+    assert "goal reached by words alone" in conversation(by_words)
+
+
+def test_a_call_of_the_attacker_that_was_stopped_is_good_news() -> None:
+    (held,) = [
+        step
+        for step in synthetic.conversation(blocked="attacker")
+        if any(call.owner == "attacker" for call in step.calls)
+    ]
+    told = conversation(run(goal=0, steps=(held,)))
+    assert '<span class="badge good">not executed</span>' in told
+
+
+def test_only_so_many_cases_are_shown_and_the_rest_is_counted() -> None:
+    runs = [
+        replace(each, user_task=f"user_task_{task}") for task in range(7) for each in attacked()
+    ]
+    shown = cases(entries([(header(), runs)]), limit=3)
+    assert shown.count('<details class="case"') == 6
+    assert shown.count("(3 of 7 shown)") == 2
+
+
+def test_lost_work_of_a_clean_run_is_told_once() -> None:
+    other = run(goal=2, attack="injecagent", hijacked=True)
+    shown = cases(entries([(header(), [*attacked(), other])]), limit=9)
+    assert shown.count("no attack") == 1
+    assert "Useful work that was held back: none." in shown
+
+
+def test_without_a_shield_there_is_nothing_to_explain() -> None:
+    lines = entries([(header(judge="none"), attacked())])
+    assert cases(lines, limit=5) == (
+        "<p>No entry has a shield, so nothing was held back or missed.</p>"
+    )
+
+
+def test_long_texts_are_cut() -> None:
+    steps = (Step(level=Level.TOOL, text="<" * 50_000),)
+    told = conversation(run(steps=steps))
+    assert len(told) < 20_000 and "(+47,000 characters)" in told
+
+
+def everywhere(payload: str) -> list[Entry]:
+    runs = [synthetic.poisoned(each, payload) for each in attacked(recorded_utility=True)]
+    return entries([(synthetic.poisoned(header(way="replay"), payload), runs)])
+
+
+@pytest.mark.parametrize("payload", BREAKOUTS.values(), ids=BREAKOUTS)
+def test_hostile_words_stay_words_in_cases(payload: str) -> None:
+    told = cases(everywhere(payload), limit=5)
+    assert Outline(told).tags == Outline(cases(everywhere("harmless"), limit=5)).tags
+    assert hidden(told) == []
+
+
+@pytest.mark.parametrize(
+    "payload",
+    ["</style></title>\x00<script>\u202e\x1b[31m</text></svg>-->", "\"'><img src=//x \ud83d\u200b"],
+)
+def test_hostile_words_stay_words_on_the_page(payload: str) -> None:
+    told = page(everywhere(payload), commands=[payload])
+    assert Outline(told).tags == Outline(page(everywhere("harmless"), commands=["harmless"])).tags
+    assert hidden(told) == []
+    assert told.encode()
+    for raw in ("<script", "<img", payload):
+        assert raw not in told
+
+
+@pytest.mark.parametrize("runs", [[], [run()], [run(goal=0, error="broken")]], ids=len)
+def test_few_runs_make_a_page(runs: list[Run]) -> None:
+    assert Outline(page(entries([(header(), runs)]))).open == []
+
+
+@given(st.text(), st.text())
+@settings(max_examples=50)
+def test_markup_gives_back_the_words_it_was_given(words: str, value: str) -> None:
+    outline = Outline(tag("p", words, title=value).replace("\r", "\n").replace("\0", ""))
+    plain = words.replace("\r", "\n").replace("\0", "")
+    assert "".join(outline.words) == plain
+    assert outline.tags == ["p", "/p"]
+
+
+def test_only_html_is_left_as_it_is() -> None:
+    assert joined("<", Html("<br>")) == "&lt;<br>"
+    assert tag("th", "a", class_="b", aria_label='"') == (
+        '<th class="b" aria-label="&quot;">a</th>'
+    )

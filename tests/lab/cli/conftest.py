@@ -1,0 +1,1 @@
+from tests.cli.conftest import bare_environment as bare_environment

@@ -1,0 +1,33 @@
+import pytest
+
+from taskshield_lab.training.augmentation.labelled_spans import Marks
+
+
+def test_spans_survive_rewriting_and_are_trimmed() -> None:
+    marks: Marks[str] = Marks()
+    text = "a " + marks.around(" b c ", "x") + "d " + marks.around(" ", "blank")
+    bare, found = marks.taken_out(text.replace("b c", "B\\nC").upper())
+    assert [bare[one.start : one.end] for one in found] == ["B\\NC"]
+
+
+def test_every_occurrence_is_found_the_longer_sentence_first() -> None:
+    marks: Marks[str] = Marks()
+    text = marks.within("Go now. Go now, please. Go", ["Go now", "Go now, please."], "x")
+    bare, found = marks.taken_out(text)
+    assert sorted(bare[one.start : one.end] for one in found) == [
+        "Go now",
+        "Go now",
+        "Go now, please.",
+    ]
+
+
+def test_a_span_that_lost_an_end_is_left_out() -> None:
+    marks: Marks[str] = Marks()
+    assert marks.taken_out(marks.around("abc", "x")[:-1]) == ("abc", ())
+
+
+def test_there_is_an_end_to_marks() -> None:
+    marks: Marks[str] = Marks()
+    with pytest.raises(ValueError, match="too many"):
+        for _ in range(5000):
+            marks.around("a", "x")

@@ -1,0 +1,83 @@
+from random import Random
+
+import numpy as np
+import pytest
+
+from taskshield.judges.embedded.network.encoding import Encoded
+from taskshield_lab.training.network.batches import TAG, Lessons, Sequences
+from taskshield_lab.training.network.labelled_tokens import Answer, Lesson
+
+
+def lessons(seed: int, count: int = 30) -> list[Lesson]:
+    rng = Random(seed)
+    made = []
+    for _ in range(count):
+        first, second = rng.randint(1, 9), rng.randint(1, 9)
+        made.append(
+            Lesson(
+                sequence=Encoded(
+                    ids=[rng.randrange(2**16) for _ in range(first + second)],
+                    types=[0] * first + [1] * second,
+                ),
+                answers=tuple(
+                    Answer(
+                        head=rng.choice((None, 0, 1)),
+                        place=rng.randrange(256),
+                        right=float(rng.randrange(2)),
+                        weight=rng.choice((0.5, 1.0, 1.5)),
+                    )
+                    for _ in range(rng.randint(0, 4))
+                ),
+            )
+        )
+    return made
+
+
+@pytest.mark.parametrize("numbers", [[0], [29], [7, 3, 3, 19], range(30)])
+def test_a_batch_holds_the_sequences_that_were_packed_in_the_order_asked_for(
+    numbers: list[int],
+) -> None:
+    whole = [lesson.sequence for lesson in lessons(1)]
+    ids, types, mask = Sequences.of(whole).batch(numbers)
+    width = max(len(whole[number].ids) for number in numbers)
+    for row, number in enumerate(numbers):
+        rest = [0] * (width - len(whole[number].ids))
+        assert ids[row].tolist() == whole[number].ids + rest
+        assert types[row].tolist() == whole[number].types + rest
+        assert mask[row].tolist() == [1] * len(whole[number].ids) + rest
+    assert len(ids) == len(numbers)
+
+
+@pytest.mark.parametrize("numbers", [[0], [5, 2, 2, 28], range(30)])
+def test_answers_come_with_the_rows_of_their_lessons(numbers: list[int]) -> None:
+    whole = lessons(2)
+    rows, answers = Lessons.of(whole).answers_in(numbers)
+    expected = [
+        (row, TAG if one.head is None else one.head, one.place, one.right, one.weight)
+        for row, number in enumerate(numbers)
+        for one in whole[number].answers
+    ]
+    assert [(row, *one) for row, one in zip(rows.tolist(), answers.tolist(), strict=True)] == (
+        expected
+    )
+
+
+def test_parts_joined_are_what_would_have_been_packed_at_once() -> None:
+    parts = [lessons(3, 5), [], lessons(4, 1), lessons(5, 12)]
+    joined = Lessons.joined(map(Lessons.of, parts))
+    whole = Lessons.of([lesson for part in parts for lesson in part])
+    assert len(joined) == len(whole) == 18
+    for one, other in (
+        (joined.sequences.ids, whole.sequences.ids),
+        (joined.sequences.starts, whole.sequences.starts),
+        (joined.sequences.firsts, whole.sequences.firsts),
+        (joined.answers, whole.answers),
+        (joined.starts, whole.starts),
+    ):
+        assert np.array_equal(one, other)
+        assert one.dtype == other.dtype
+
+
+def test_an_id_that_has_no_room_is_refused() -> None:
+    with pytest.raises(OverflowError):
+        Sequences.of([Encoded(ids=[2**16], types=[0])])

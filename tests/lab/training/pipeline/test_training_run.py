@@ -1,0 +1,35 @@
+"""What a course is given, and where it writes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from taskshield.core.errors import ConfigError
+from taskshield_lab.training.pipeline.training_run import Course, check_kept, complete
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        (("com-sub", "nowhere"), "begins with 'nowhere'"),
+        (("counters",), "must be a scenario"),
+    ],
+)
+def test_what_is_to_be_kept_must_be_there(course: Course, kept: tuple[str, ...], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        check_kept(replace(course, kept=kept))
+    check_kept(replace(course, kept=("com-sub", "counters")))
+    check_kept(course)
+
+
+def test_a_file_is_not_there_before_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "fold-0.npz"
+    with pytest.raises(KeyboardInterrupt), complete(path) as made:
+        made.write_text("half of")
+        raise KeyboardInterrupt
+    assert not path.exists()
+    with complete(path) as made:
+        made.write_text("all of it")
+    assert path.read_text() == "all of it"
+    assert [one.name for one in tmp_path.iterdir()] == ["fold-0.npz"]

@@ -1,0 +1,106 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.requests import Request
+from starlette.testclient import TestClient
+
+from taskshield.server.http.errors import Refused
+from taskshield.server.http.limits import json_body, nested_deeper
+from taskshield.stores.memory import MemoryStore
+from tests.engine.sessions import run
+from tests.server.stage import TENANT, Hanging, guard, served, user, wire
+
+
+def depth(value: object) -> int:
+    if isinstance(value, dict):
+        return 1 + max(map(depth, value.values()), default=0)
+    return 1 + max(map(depth, value), default=0) if isinstance(value, list) else 0
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.text('[]{}"\\x', max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text('[{"\\'), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON, st.booleans(), st.integers(0, 6))
+def test_depth_is_told_without_parsing(value: object, ascii: bool, limit: int) -> None:
+    body = json.dumps(value, ensure_ascii=ascii).encode()
+    assert nested_deeper(body, limit) is (depth(value) > limit)
+
+
+def test_a_string_that_never_ends_is_read_once() -> None:
+    opened = b'["' + b'\\"' * 1_000_000
+    assert not nested_deeper(opened, 1)
+    assert nested_deeper(b"[" * 65 + opened, 64)
+    assert not nested_deeper(b"[" * 2 + b"]" * 2 + b'"' + b"[" * 65 + b"\\", 64)
+
+
+def post(client: TestClient, body: bytes, kind: str = "application/json") -> tuple[int, str]:
+    answer = client.post("/api/sessions", content=body, headers={"content-type": kind})
+    return answer.status_code, answer.json().get("error", {}).get("code")
+
+
+def test_a_body_that_is_too_long_is_refused_however_it_is_sent() -> None:
+    with served(limits={"body_bytes": 1_000}) as client:
+        assert post(client, b" " * 990 + b"{}")[0] == 201
+        assert post(client, b" " * 999 + b"{}") == (413, "too_large")
+        chunks = (b" " * 100 for _ in range(11))
+        answer = client.post(
+            "/api/sessions", content=chunks, headers={"content-type": "application/json"}
+        )
+        assert answer.status_code == 413
+        assert post(client, b" " * 1_001, "text/plain") == (413, "too_large")
+
+
+def test_a_body_that_is_nested_too_deep_is_refused() -> None:
+    with served(limits={"depth": 10}) as client:
+        nested = b'{"tools": ' + b"[" * 10 + b"]" * 10 + b"}"
+        assert post(client, nested) == (400, "too_deep")
+        assert post(client, nested, "Application/JSON") == (400, "too_deep")
+        assert post(client, b"[" * 100_000) == (400, "too_deep")
+        assert post(client, b'{"id": "' + b"[" * 50 + b'"}') == (400, "invalid_request")
+
+
+def test_too_many_messages_are_refused() -> None:
+    with served(limits={"messages": 2}) as client:
+        client.post("/api/sessions", json={"id": "s"})
+        answer = client.post("/api/sessions/s/messages", json={"messages": wire(*[user()] * 3)})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_many_messages")
+
+
+def test_a_request_that_takes_too_long_is_ended() -> None:
+    store = MemoryStore()
+    run(guard(store).begin(TENANT, id="s"))
+    with served(store, by=Hanging(), limits={"request_s": 0.2}) as client:
+        answer = client.post("/api/sessions/s/messages", json={"messages": wire(user())})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (504, "timeout")
+    assert run(guard(store).session(TENANT, "s")).state.messages == 0
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
+def test_only_json_is_read(kind: str) -> None:
+    with served() as client:
+        assert post(client, b"{}", kind) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000, b"1" * 10_000])
+def test_a_body_that_is_no_json_is_refused(body: bytes) -> None:
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": body}
+
+    with pytest.raises(Refused, check=lambda error: error.problem.status == 400):
+        run(json_body(Request({"type": "http", "method": "POST"}, receive)))
+
+
+def test_a_body_that_is_json_is_read() -> None:
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": b'{"a": [1]}'}
+
+    request = Request({"type": "http", "method": "POST"}, receive)
+    assert run(json_body(request)) == {"a": [1]}

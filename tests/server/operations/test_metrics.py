@@ -1,0 +1,83 @@
+import re
+
+from taskshield.core.errors import JudgeUnavailable
+from taskshield.server.operations.metrics import Metrics
+from taskshield.server.sessions.guard import Checked
+from taskshield.server.sessions.snapshots import Asker
+from tests.engine.sessions import run
+from tests.judging import TableJudge
+from tests.server.stage import ESCALATING, HIJACKED, TENANT, call, guard, output, served, user, wire
+
+
+def counted(by: TableJudge | None = None) -> dict[str, float]:
+    """The metrics after a conversation, by name and labels."""
+    metrics = Metrics()
+
+    def observe(surface: str, checked: Checked) -> None:
+        for decision in checked.decisions:
+            metrics.decided(surface, decision)
+
+    async def work() -> None:
+        one = guard(by=by, observe=observe)
+        await one.conversation(TENANT, HIJACKED, asker=Asker("azure"))
+
+    run(work())
+    return page(metrics.page().decode())
+
+
+def page(text: str) -> dict[str, float]:
+    lines = re.findall(r"^(taskshield_\S+) (\S+)$", text, re.MULTILINE)
+    return {name: float(value) for name, value in lines}
+
+
+def test_checks_are_counted_by_surface_tier_and_judge() -> None:
+    found = counted()
+    labels = 'check="executed",judge="table",surface="azure"'
+    assert found[f'taskshield_checks_total{{{labels},tier="none"}}'] == 2
+    assert found[f'taskshield_checks_total{{{labels},tier="financial"}}'] == 1
+    blocked = 'action="revise",judge="table",surface="azure",tier="financial"'
+    assert found[f"taskshield_blocked_total{{{blocked}}}"] == 1
+    assert found['taskshield_check_seconds_count{judge="table",surface="azure"}'] == 5
+    assert found['taskshield_llm_calls_total{judge="table"}'] == 5
+    assert found['taskshield_llm_tokens_total{judge="table",kind="prompt"}'] == 50
+    assert found['taskshield_llm_tokens_total{judge="table",kind="completion"}'] == 25
+
+
+def test_failed_checks_are_counted_too() -> None:
+    found = counted(by=TableJudge(error=JudgeUnavailable("gone")))
+    failed = 'check="failed",judge="table",surface="azure",tier="financial"'
+    assert found[f"taskshield_checks_total{{{failed}}}"] == 1
+
+
+def test_there_are_only_so_many_names_of_judges() -> None:
+    metrics = Metrics()
+
+    async def work() -> None:
+        for number in range(30):
+            one = guard(by=TableJudge(name=f"judge-{number}"))
+            checked = await one.check(TENANT, "s", [user()], asker=Asker("test"), begin=True)
+            metrics.decided("test", checked.decisions[0])
+
+    run(work())
+    names = set(re.findall(r'checks_total{.*judge="([^"]+)"', metrics.page().decode()))
+    assert len(names) == 21 and "other" in names
+
+
+def test_the_page_tells_requests_skipped_checks_and_approvals() -> None:
+    policy = {"misaligned": {tier.value: answer for tier, answer in ESCALATING.misaligned.items()}}
+    with served(policy=policy) as client:
+        client.post("/api/sessions", json={"id": "s"})
+        said = wire(user(), call(), output("42"), call("send_money", id="c2", path="evil"))
+        client.post("/api/sessions/s/messages", json={"messages": said})
+        client.get("/api/sessions/none")
+        found = page(client.get("/metrics").text)
+    skipped = 'check="skipped",judge="table",surface="native",tier="none"'
+    assert found[f"taskshield_checks_total{{{skipped}}}"] == 1
+    assert found['taskshield_approvals_total{status="pending"}'] == 1
+    assert found['taskshield_requests_total{status="404",surface="native"}'] == 1
+    assert found['taskshield_request_seconds_count{surface="native"}'] == 3
+
+
+def test_metrics_can_be_turned_off() -> None:
+    with served(metrics=False) as client:
+        assert client.get("/metrics").status_code == 404

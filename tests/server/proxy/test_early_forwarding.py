@@ -1,0 +1,222 @@
+"""Requests that go to the upstream while their outputs are judged."""
+
+import asyncio
+import functools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+from taskshield.adapters.proxy.anthropic import body as anthropic
+from taskshield.adapters.proxy.openai_chat import body as chat
+from taskshield.adapters.proxy.openai_responses import body as responses
+from taskshield.adapters.proxy.wire_format import Wire
+from taskshield.core.assessments import Reading
+from taskshield.core.judge import SessionView
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message
+from taskshield.server.proxy.early_forwarding import Ahead
+from taskshield.server.proxy.session_lookup import Asking
+from taskshield.server.sessions.snapshots import Asker
+from taskshield.settings import load
+from tests.adapters.proxy.sdks import Seen
+from tests.adapters.proxy.streams import Said
+from tests.judging import TableJudge
+from tests.server.proxy.agents import Agent, ChatAgent, Make, MessagesAgent, ResponsesAgent
+from tests.server.proxy.stage import GOOD, INJECTED, TASK, proxied
+from tests.server.proxy.test_guarding import asked_once, outputs
+from tests.server.stage import Failing, judge
+from tests.server.upstreams.scripted import PATIENCE_S, Exchange, Provider, status
+
+AHEAD = {"ahead": True}
+WHOLE = pytest.mark.parametrize(
+    "make",
+    [
+        functools.partial(kind, streams=streams)
+        for kind in (ChatAgent, ResponsesAgent, MessagesAgent)
+        for streams in (False, True)
+    ],
+)
+"""Agents that send their whole conversation every time."""
+
+
+@dataclass
+class Slow(TableJudge):
+    """Reads outputs of tools only once it is let."""
+
+    let: threading.Event = field(default_factory=threading.Event)
+
+    async def assess(self, message: Message, view: SessionView) -> Reading:
+        if message.level is Level.TOOL:
+            await asyncio.to_thread(self.let.wait, 20)
+        return await super().assess(message, view)
+
+
+def slow() -> Slow:
+    return Slow(score=judge().score, directives=judge().directives)
+
+
+def soon(fact: Callable[[], bool]) -> bool:
+    """Whether it becomes true while one waits."""
+    until = time.monotonic() + 10
+    while not fact() and time.monotonic() < until:
+        time.sleep(0.01)
+    return fact()
+
+
+@contextmanager
+def asked_ahead(agent: Agent, text: str, by: Slow, provider: Provider) -> Iterator["Future[Seen]"]:
+    """The answer that an agent waits for, once the provider has its request and no judge had it."""
+    agent.output(GOOD, text)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(agent.ask)
+        assert soon(lambda: len(provider.asked) == 2), "not before it was judged"
+        assert not answer.done(), "nobody sees an answer to what is not judged yet"
+        yield answer
+        by.let.set()
+
+
+@WHOLE
+def test_a_clean_output_is_read_while_it_is_judged(make: Make) -> None:
+    by = slow()
+    script = [Said(calls=[GOOD], id="1"), Said("It is 98.70.", id="2")]
+    with Provider(*script) as provider, proxied(provider, by=by, upstream=AHEAD) as proxy:
+        agent, _ = asked_once(make, proxy.url)
+        with asked_ahead(agent, "Total: 98.70", by, provider) as answer:
+            pass
+        assert answer.result().texts == ("It is 98.70.",)
+        assert len(provider.asked) == 2
+
+
+@WHOLE
+def test_what_the_model_says_to_planted_words_is_thrown_away(make: Make) -> None:
+    by = slow()
+    script = [
+        Said(calls=[GOOD], id="1"),
+        Said("The evil thing is done.", id="2"),
+        Said("It is 98.70.", id="3"),
+        Said("You are welcome.", id="4"),
+    ]
+    with Provider(*script) as provider, proxied(provider, by=by, upstream=AHEAD) as proxy:
+        agent, _ = asked_once(make, proxy.url)
+        with asked_ahead(agent, INJECTED, by, provider) as answer:
+            pass
+        assert answer.result().texts == ("It is 98.70.",)
+        told = [outputs(asked)[0] for asked in provider.asked[1:]]
+        assert told[0] == INJECTED and told[1] != INJECTED and INJECTED in told[1]
+        agent.user("Thanks!")
+        assert agent.ask().texts == ("You are welcome.",)
+        assert outputs(provider.asked[3])[0] == told[1], "known by now, and not sent in vain again"
+        assert len(provider.asked) == 4
+
+
+def test_what_is_not_waited_for_any_more_is_hung_up_on() -> None:
+    by, store = slow(), Failing()
+    with (
+        Provider(Said(calls=[GOOD]), Exchange.wait_for_leaving) as provider,
+        proxied(provider, by=by, store=store, upstream=AHEAD) as proxy,
+    ):
+        agent, _ = asked_once(functools.partial(ChatAgent, streams=False), proxy.url)
+        with asked_ahead(agent, "Total: 98.70", by, provider) as answer:
+            store.gone = True
+        with pytest.raises(openai.InternalServerError):
+            answer.result()
+        assert provider.exchanges[1].left.wait(PATIENCE_S)
+        store.gone = False
+
+
+def test_an_error_of_the_upstream_is_passed_on_once_the_request_is_judged() -> None:
+    turns: list[dict[str, Any]] = [{"role": "user", "content": TASK}]
+    error = status(429, {"error": {"message": "slow down"}})
+    with (
+        Provider(Said(calls=[GOOD]), error) as provider,
+        proxied(provider, upstream=AHEAD) as proxy,
+    ):
+        url = f"{proxy.url}/v1/chat/completions"
+        said = httpx.post(url, json={"messages": turns}).json()["choices"][0]["message"]
+        turns += [said, {"role": "tool", "tool_call_id": GOOD.id, "content": "Total: 98.70"}]
+        assert httpx.post(url, json={"messages": turns}).status_code == 429
+        assert len(provider.asked) == 2
+
+
+CHAT = {
+    "model": "m",
+    "stream": True,
+    "messages": [
+        {"role": "user", "content": TASK},
+        {
+            "role": "assistant",
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "Total: 98.70"},
+    ],
+    "tools": [{"type": "function", "function": {"name": "f"}}],
+}
+RESPONSES = {
+    "model": "m",
+    "input": [
+        {"role": "user", "content": TASK},
+        {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "Total: 98.70"},
+    ],
+    "tools": [{"type": "function", "name": "f"}, {"type": "custom", "name": "g"}],
+}
+ANTHROPIC = {
+    "model": "m",
+    "max_tokens": 99,
+    "messages": [
+        {"role": "user", "content": TASK},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "c1", "name": "f", "input": {}}],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "Total: 98.70"}],
+        },
+    ],
+    "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+}
+
+
+def may_go(wire: Wire, body: dict[str, Any], **settings: Any) -> bool:
+    given = {"server": {"upstream": AHEAD}, **settings}
+    asking = Asking(tenant="t", asker=Asker("proxy"), request=wire.read_request(body))
+    return Ahead(load(given, environment={})).may_go(asking, body)
+
+
+@pytest.mark.parametrize(
+    ("wire", "body"), [(chat, CHAT), (responses, RESPONSES), (anthropic, ANTHROPIC)]
+)
+def test_plain_requests_go_ahead_where_that_is_wanted(wire: Wire, body: dict[str, Any]) -> None:
+    assert may_go(wire, body)
+    assert not may_go(wire, body, server={}), "it is not the default"
+    assert not may_go(wire, body, policy={"output": "redact"}), "it must not be seen at all"
+
+
+@pytest.mark.parametrize(
+    ("wire", "body"),
+    [
+        (chat, {**CHAT, "web_search_options": {}}),
+        (chat, {**CHAT, "something_new": True}),
+        (responses, {**RESPONSES, "tools": [{"type": "web_search"}]}),
+        (responses, {**RESPONSES, "tools": [{"type": "mcp", "server_label": "x"}]}),
+        (responses, {**RESPONSES, "previous_response_id": "resp_1"}),
+        (responses, {**RESPONSES, "conversation": "conv_1"}),
+        (anthropic, {**ANTHROPIC, "mcp_servers": []}),
+        (anthropic, {**ANTHROPIC, "tools": [{"type": "web_fetch_20250910", "name": "web_fetch"}]}),
+    ],
+)
+def test_where_the_provider_may_do_more_than_answer_nothing_goes_ahead(
+    wire: Wire, body: dict[str, Any]
+) -> None:
+    assert not may_go(wire, body)

@@ -1,0 +1,137 @@
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from taskshield.core.errors import StoreError
+from taskshield.core.store import Approval, ApprovalStatus, Store
+from taskshield.server.http.errors import Refused
+from taskshield.server.sessions.approvals import Approvals
+from taskshield.server.sessions.guard import Guard
+from taskshield.server.sessions.snapshots import Asker
+from taskshield.stores.memory import MemoryStore
+from tests.engine.sessions import run
+from tests.server.stage import ESCALATING, TENANT, Failing, call, guard, user
+
+MONEY = call("send_money", id="c2", path="evil")
+
+
+async def held(one: Guard) -> Approval:
+    """What a person is asked after the agent tried to send money."""
+    checked = await one.check(TENANT, "s", [user(), MONEY], asker=Asker("test"), begin=True)
+    (approval,) = checked.approvals.values()
+    return approval
+
+
+def people(store: Store, one: Guard, told: list[ApprovalStatus] | None = None) -> Approvals:
+    statuses: list[ApprovalStatus] = [] if told is None else told
+    return Approvals(store, one, lambda approval: statuses.append(approval.status))
+
+
+def test_who_waits_is_told_at_once() -> None:
+    async def work() -> None:
+        store = MemoryStore()
+        one = guard(store, policy=ESCALATING)
+        told: list[ApprovalStatus] = []
+        approvals = people(store, one, told)
+        asked = await held(one)
+        waiting = asyncio.create_task(approvals.wait(TENANT, asked.id, 60))
+        await asyncio.sleep(0)
+        await approvals.approve(TENANT, asked.id, by="Ann", note="ok")
+        found = await waiting
+        assert (found.status, found.decided_by, found.note) == ("approved", "Ann", "ok")
+        assert told == ["approved"]
+
+    run(work())
+
+
+def test_who_waits_sees_what_another_replica_decided() -> None:
+    async def work() -> None:
+        store = MemoryStore()
+        first, second = guard(store, policy=ESCALATING), guard(store, policy=ESCALATING)
+        asked = await held(first)
+        waiting = asyncio.create_task(people(store, first).wait(TENANT, asked.id, 60))
+        await asyncio.sleep(0)
+        await people(store, second).deny(TENANT, asked.id, by="Ben")
+        assert (await waiting).status == "denied"
+
+    run(work())
+
+
+def test_waiting_ends_when_the_time_is_over_or_the_server_stops() -> None:
+    async def work() -> None:
+        store = MemoryStore()
+        one = guard(store, policy=ESCALATING)
+        approvals = people(store, one)
+        asked = await held(one)
+        assert (await approvals.wait(TENANT, asked.id, 0)).status == "pending"
+        assert (await approvals.wait(TENANT, asked.id, 0.05)).status == "pending"
+        waiting = asyncio.create_task(approvals.wait(TENANT, asked.id, 60))
+        await asyncio.sleep(0)
+        await approvals.stop_waiting()
+        assert (await waiting).status == "pending"
+
+    run(work())
+
+
+def test_time_out_denies() -> None:
+    async def work() -> None:
+        store = MemoryStore()
+        one = guard(store, policy=ESCALATING, patience=timedelta(0))
+        approvals = people(store, one)
+        asked = await held(one)
+        assert (await approvals.wait(TENANT, asked.id, 60)).status == "expired"
+        for decided in (approvals.approve, approvals.deny):
+            with pytest.raises(Refused, match="expired already"):
+                await decided(TENANT, asked.id, by="Ann")
+        again = await one.check(TENANT, "s", [MONEY], asker=Asker("test"))
+        assert not again.decisions[0].allowed
+
+    run(work())
+
+
+def test_an_approval_after_the_user_has_spoken_comes_too_late() -> None:
+    async def work() -> None:
+        store = MemoryStore()
+        one = guard(store, policy=ESCALATING)
+        asked = await held(one)
+        await one.check(TENANT, "s", [user("No, stop.")], asker=Asker("test"))
+        with pytest.raises(Refused, match="the user has spoken"):
+            await people(store, one).approve(TENANT, asked.id, by="Ann")
+        assert (await people(store, one).get(TENANT, asked.id)).status == "pending"
+
+    run(work())
+
+
+def test_an_approval_that_was_cut_short_is_completed_the_next_time() -> None:
+    async def work() -> None:
+        store = Failing()
+        one = guard(store, policy=ESCALATING)
+        approvals = people(store, one)
+        asked = await held(one)
+        store.breaking = 1
+        with pytest.raises(StoreError):
+            await approvals.approve(TENANT, asked.id, by="Ann")
+        assert (await approvals.get(TENANT, asked.id)).status == "approved"
+        await approvals.approve(TENANT, asked.id, by="Ann")
+        await approvals.approve(TENANT, asked.id, by="Ann")  # it lets through once all the same
+        allowed = [
+            (await one.check(TENANT, "s", [MONEY], asker=Asker("test"))).decisions[0].allowed
+            for _ in range(2)
+        ]
+        assert allowed == [True, False]
+
+    run(work())
+
+
+def test_what_is_approved_is_what_was_held_back_and_nothing_else() -> None:
+    async def work() -> None:
+        store = MemoryStore()
+        one = guard(store, policy=ESCALATING)
+        asked = await held(one)
+        await people(store, one).approve(TENANT, asked.id, by="Ann")
+        other = call("send_money", id="c3", path="evil twin")
+        checked = await one.check(TENANT, "s", [other], asker=Asker("test"))
+        assert not checked.decisions[0].allowed
+
+    run(work())
