@@ -3,7 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from taskshield.core.assessments import Assessed, Reading, Score, TaskDraft, TasksReading, Trace
+from taskshield.core.assessments import (
+    AssessedInstruction,
+    Assessment,
+    Score,
+    TaskAssessment,
+    TaskDraft,
+    Trace,
+)
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message
@@ -28,17 +35,17 @@ class TableJudge:
     views: list[SessionView] = field(default_factory=list)
     closed: bool = False
 
-    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+    async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
         self._look(message, view)
         of_user = message.level is Level.USER
         objectives = self.objectives if view.unread_system or not of_user else ()
-        return TasksReading(
+        return TaskAssessment(
             tasks=tuple(self.drafts(message.text)) if of_user else (),
             objectives=tuple(TaskDraft(text=text) for text in objectives),
             trace=self._trace(),
         )
 
-    async def assess(self, message: Message, view: SessionView) -> Reading:
+    async def assess(self, message: Message, view: SessionView) -> Assessment:
         self._look(message, view)
         found = [
             self._assessed(text, view, message=message) for text in self.directives(message.text)
@@ -46,7 +53,7 @@ class TableJudge:
         calls = [
             self._assessed(call.described(), view, call_id=call.id) for call in message.tool_calls
         ]
-        return Reading(items=(*found, *calls), trace=self._trace())
+        return Assessment(items=(*found, *calls), trace=self._trace())
 
     async def aclose(self) -> None:
         self.closed = True
@@ -64,8 +71,8 @@ class TableJudge:
         *,
         message: Message | None = None,
         call_id: str | None = None,
-    ) -> Assessed:
-        return Assessed(
+    ) -> AssessedInstruction:
+        return AssessedInstruction(
             text=text,
             span=None if message is None else locate(text, message.text),
             call_id=call_id,

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from taskshield import Shield, wiring
 from taskshield.clients.scripted import ScriptedClient
-from taskshield.core.assessments import TasksReading
+from taskshield.core.assessments import TaskAssessment
 from taskshield.core.errors import (
     ConfigError,
     JudgeBudgetExceeded,
@@ -20,7 +20,7 @@ from taskshield.core.errors import (
     ModelError,
 )
 from taskshield.core.instructions import Instruction, Origin, Task, TaskSet
-from taskshield.core.judge import SessionView, Turn
+from taskshield.core.judge import HistoryEntry, SessionView
 from taskshield.core.judge_options import JudgeOptions
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
@@ -198,7 +198,7 @@ def test_time_budget_and_cache_are_wrapped_around_the_judge() -> None:
 
 def test_the_wrappers_keep_to_the_settings() -> None:
     class Slow(TableJudge):
-        async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+        async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
             await asyncio.sleep(60)
             raise AssertionError
 
@@ -236,8 +236,8 @@ def test_the_cache_of_an_llm_judge_knows_how_far_it_looks_back() -> None:
         client = Rules().client()
         judge = wrapped(LLMJudge(client, prompt_history_tokens=tokens), Settings())
         for number in range(2):
-            old = Turn(message=text_message(Level.ASSISTANT, f"{number}" * 400))
-            new = Turn(message=text_message(Level.ASSISTANT, "x" * 400))
+            old = HistoryEntry(message=text_message(Level.ASSISTANT, f"{number}" * 400))
+            new = HistoryEntry(message=text_message(Level.ASSISTANT, "x" * 400))
             view = SessionView(history=(old, new))
             asyncio.run(judge.assess(text_message(Level.ASSISTANT, "going"), view))
         return len(client.requests)

@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 from taskshield.judges.embedded import judge
-from taskshield.judges.embedded.evidence.index_cache import Memory
+from taskshield.judges.embedded.evidence.index_cache import IndexCache
 from taskshield.judges.embedded.network import encoding, inputs, model
 from taskshield.judges.embedded.network.model import Model
 from taskshield.judges.embedded.text import segments
@@ -26,8 +26,8 @@ the model is shown. model: the forward passes. engine: all outside the judge, th
 included."""
 
 _WATCHED: tuple[tuple[object, str, str], ...] = (
-    (Memory, "take", MEMORY),
-    (Memory, "put_back", MEMORY),
+    (IndexCache, "take", MEMORY),
+    (IndexCache, "put_back", MEMORY),
     (judge, "segments", SEGMENTS),
     (judge, "planned", EVIDENCE),
     (judge, "gather", EVIDENCE),

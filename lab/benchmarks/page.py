@@ -32,9 +32,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from taskshield.adapters.conversations.detect import parse
 from taskshield.core.policy import Policy
 from taskshield.core.store import AuditRecord, StoredSession
-from taskshield.server.sessions.audit_records import Writing
-from taskshield.server.sessions.guard import Guard
-from taskshield.server.sessions.snapshots import Asker
+from taskshield.server.sessions.audit_records import TextRedaction
+from taskshield.server.sessions.guard import SessionChecker
+from taskshield.server.sessions.snapshots import RequestSource
 from taskshield.settings import load
 from taskshield.stores.memory import MemoryStore
 from taskshield.stores.open_store import open_store
@@ -92,10 +92,10 @@ async def judged(messages: int) -> Original:
     """One session, by the embedded judge."""
     store = MemoryStore()
     judge = build_judge(load({}, environment={}))
-    guard = Guard(judge=judge, policy=Policy(), store=store, writing=Writing())
+    guard = SessionChecker(judge=judge, policy=Policy(), store=store, writing=TextRedaction())
     told = parse(conversation(messages)).conversation
     await guard.begin(TENANT, id="original", tools=told.tools)
-    await guard.check(TENANT, "original", told.messages, asker=Asker("native"))
+    await guard.check(TENANT, "original", told.messages, asker=RequestSource("native"))
     session = await store.session(TENANT, "original")
     records = await store.timeline(TENANT, "original", limit=messages)
     await guard.aclose()

@@ -24,15 +24,15 @@ from taskshield_lab.training.conversations.labelled import LabelledConversation
 from taskshield_lab.training.distractors.composed import composed
 from taskshield_lab.training.distractors.public_rows import read_pack
 from taskshield_lab.training.fitting import calibration
-from taskshield_lab.training.fitting.calibration import Weighing
-from taskshield_lab.training.fitting.cross_validation import Findings, examined
+from taskshield_lab.training.fitting.calibration import ClassifierFit
+from taskshield_lab.training.fitting.cross_validation import FoldPredictions, examined
 from taskshield_lab.training.fitting.model_folder import assembled, part
-from taskshield_lab.training.network.batches import Lessons
+from taskshield_lab.training.network.batches import TokenExamples
 from taskshield_lab.training.network.network import Network, from_base, mean_of, saved
 from taskshield_lab.training.network.training_loop import Schedule, teach
 from taskshield_lab.training.pipeline.datasets import lessons_for, spreading
 from taskshield_lab.training.pipeline.predictions import examine_folds
-from taskshield_lab.training.pipeline.training_run import Course
+from taskshield_lab.training.pipeline.training_run import TrainingRun
 from taskshield_lab.training.sources.worlds import read_worlds
 
 NAME = "ways_of_teaching"
@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="ways at a time")
     parser.add_argument("--results", type=Path, default=results_file.RESULTS, metavar="FOLDER")
     given = parser.parse_args()
-    course = Course(
+    course = TrainingRun(
         data=given.data,
         base=given.base,
         alignment=None,
@@ -112,7 +112,9 @@ def main() -> None:
     print(f"written to {path.name}")
 
 
-def carried_over(course: Course, lessons: Lessons, elsewhere: Elsewhere) -> dict[str, object]:
+def carried_over(
+    course: TrainingRun, lessons: TokenExamples, elsewhere: Elsewhere
+) -> dict[str, object]:
     """Teach in one way; which share of the attacks is caught at home and elsewhere."""
     course.out.mkdir(parents=True, exist_ok=True)
     network = mean_of([_taught(course, lessons, seed) for seed in range(course.networks)])
@@ -130,18 +132,18 @@ def carried_over(course: Course, lessons: Lessons, elsewhere: Elsewhere) -> dict
     return {"at home": made.figures["all"], **caught}
 
 
-def _taught(course: Course, lessons: Lessons, seed: int) -> Network:
+def _taught(course: TrainingRun, lessons: TokenExamples, seed: int) -> Network:
     network = from_base(course.base)
     teach(network, lessons, replace(course.schedule, seed=seed), _quiet)
     return network
 
 
 def _caught(
-    foreign: Findings, decision: Mapping[str, dict[str, float]]
+    foreign: FoldPredictions, decision: Mapping[str, dict[str, float]]
 ) -> dict[str, dict[str, float]]:
     """Attacks caught where so many good calls are held as the rates say."""
     weights = np.array([decision["weights"][name] for name in foreign.names])
-    weigher = Weighing(weights=weights, bias=0.0)  # the bias moves all calls alike
+    weigher = ClassifierFit(weights=weights, bias=0.0)  # the bias moves all calls alike
     judged = foreign.calls["view"] == "judged"
     hands_over = foreign.calls["delegating"].astype(bool)
     found = {}

@@ -10,7 +10,7 @@ from taskshield import Decision, Shield
 from taskshield.adapters.output_redaction import REMOVED, WITHHELD, note, redacted, withheld
 from taskshield.adapters.parsing.json_reader import Field, filled
 from taskshield.adapters.parsing.tool_output import words_of
-from taskshield.core.assessments import Assessed, Reading, Score, Trace
+from taskshield.core.assessments import AssessedInstruction, Assessment, Score, Trace
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.core.instructions import Span
 from taskshield.core.levels import Level
@@ -86,10 +86,11 @@ def test_a_directive_across_several_texts_goes_from_each() -> None:
 
 def test_a_directive_in_an_unknown_place_leaves_no_word() -> None:
     class Vague(TableJudge):
-        async def assess(self, message: Message, view: Any) -> Reading:
+        async def assess(self, message: Message, view: Any) -> Assessment:
             score = Score(target="t1", value=0.0, reason="no")
-            return Reading(
-                items=(Assessed(text="something", scores=(score,)),), trace=Trace(judge="vague")
+            return Assessment(
+                items=(AssessedInstruction(text="something", scores=(score,)),),
+                trace=Trace(judge="vague"),
             )
 
     value = ["one", {"two": "three", "four": 4}]
@@ -139,10 +140,12 @@ def test_what_is_left_is_what_was_not_cut(value: object, data: st.DataObject) ->
     span = tuple(sorted(data.draw(st.tuples(ends, ends))))
 
     class Pointing(TableJudge):
-        async def assess(self, message: Message, view: Any) -> Reading:
+        async def assess(self, message: Message, view: Any) -> Assessment:
             score = Score(target="t1", value=0.0, reason="no")
-            found = Assessed(text="it", span=Span(start=span[0], end=span[1]), scores=(score,))
-            return Reading(items=(found,), trace=Trace(judge="pointing"))
+            found = AssessedInstruction(
+                text="it", span=Span(start=span[0], end=span[1]), scores=(score,)
+            )
+            return Assessment(items=(found,), trace=Trace(judge="pointing"))
 
     with Shield(Pointing(), policy={"output": "redact"}) as shield:
         session = shield.session()

@@ -22,10 +22,10 @@ from taskshield import (
     ToolSpec,
     WireFormatError,
 )
-from taskshield.api.background_loop import Portal
+from taskshield.api.background_loop import BackgroundLoop
 from taskshield.api.sessions import AnyToolCall
 from taskshield.api.shields import AnyTool
-from taskshield.core.assessments import Reading
+from taskshield.core.assessments import Assessment
 from taskshield.core.judge import SessionView
 from taskshield.core.messages import Message
 from tests.judging import TableJudge
@@ -134,7 +134,7 @@ def test_the_sync_session_has_all_that_the_async_one_has() -> None:
 
 def test_a_judge_of_your_own_is_bounded_by_the_settings_too() -> None:
     class Slow(TableJudge):
-        async def assess(self, message: Message, view: SessionView) -> Reading:
+        async def assess(self, message: Message, view: SessionView) -> Assessment:
             await asyncio.sleep(60)
             raise AssertionError
 
@@ -229,7 +229,7 @@ def test_the_callers_loop_goes_on_while_a_guarded_coroutine_is_checked() -> None
     waited: list[bool] = []
 
     class Waiting(TableJudge):
-        async def assess(self, message: Message, view: SessionView) -> Reading:
+        async def assess(self, message: Message, view: SessionView) -> Assessment:
             waited.append(await asyncio.to_thread(went_on.wait, 10))
             return await super().assess(message, view)
 
@@ -368,7 +368,7 @@ def test_an_async_shield_works_in_the_callers_loop() -> None:
 
 
 def test_a_portal_starts_when_used_and_can_be_closed_twice() -> None:
-    portal = Portal()
+    portal = BackgroundLoop()
     portal.close()
 
     async def where() -> str:
@@ -385,7 +385,7 @@ def test_the_thread_of_a_portal_keeps_no_process_alive_and_ends_with_it() -> Non
     async def thread() -> threading.Thread:
         return threading.current_thread()
 
-    portal = Portal()
+    portal = BackgroundLoop()
     own = portal.call(thread())
     assert own.daemon and own.is_alive()
     portal.close()
@@ -405,7 +405,7 @@ def test_closing_a_shield_ends_its_thread() -> None:
 
 
 def test_interrupting_a_wait_cancels_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    portal = Portal()
+    portal = BackgroundLoop()
     started, cancelled = threading.Event(), threading.Event()
 
     async def work() -> None:
@@ -421,7 +421,7 @@ def test_interrupting_a_wait_cancels_the_work(monkeypatch: pytest.MonkeyPatch) -
             raise KeyboardInterrupt
 
     def submit(work: Coroutine[Any, Any, None]) -> Future[None]:
-        real = Portal.submit(portal, work)
+        real = BackgroundLoop.submit(portal, work)
         future = Interrupted()
         future.add_done_callback(lambda _: real.cancel())
         return future
@@ -434,7 +434,7 @@ def test_interrupting_a_wait_cancels_the_work(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_closing_a_portal_cancels_what_still_runs() -> None:
-    portal = Portal()
+    portal = BackgroundLoop()
     started = threading.Event()
 
     async def work() -> None:

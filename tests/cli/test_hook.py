@@ -152,13 +152,13 @@ def test_a_hook_that_breaks_denies(ask: Ask, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_session_that_another_process_forgot_denies(
     ask: Ask, stored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from taskshield.server.http.errors import Refused
-    from taskshield.server.sessions.guard import Guard
+    from taskshield.server.http.errors import RequestError
+    from taskshield.server.sessions.guard import SessionChecker
 
     async def gone(*given: object, **more: object) -> None:
-        raise Refused(410, "gone", "the session is forgotten")
+        raise RequestError(410, "gone", "the session is forgotten")
 
-    monkeypatch.setattr(Guard, "check", gone)
+    monkeypatch.setattr(SessionChecker, "check", gone)
     refused = ask(EVIL, "--store", stored)
     assert permission(refused) == "deny" and "forgotten" in json.dumps(refused)
 

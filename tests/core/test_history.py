@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield.core.history import recent, remember
-from taskshield.core.judge import Turn
+from taskshield.core.judge import HistoryEntry
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
 from taskshield.core.usage import estimate_tokens
 
 
-def told(*messages: Message, budget: int) -> tuple[Turn, ...]:
-    turns: tuple[Turn, ...] = ()
+def told(*messages: Message, budget: int) -> tuple[HistoryEntry, ...]:
+    turns: tuple[HistoryEntry, ...] = ()
     for message in messages:
-        turns = remember(turns, Turn(message=message), budget)
+        turns = remember(turns, HistoryEntry(message=message), budget)
     return turns
 
 
@@ -69,7 +69,7 @@ def test_nothing_older_than_what_was_left_out_is_kept() -> None:
 
 def test_a_turn_keeps_which_of_its_calls_were_refused_even_when_shortened() -> None:
     for arguments in ("{}", "1" * 9_000):
-        turn = Turn(message=call("a", arguments), refused=frozenset({"a"}))
+        turn = HistoryEntry(message=call("a", arguments), refused=frozenset({"a"}))
         (kept,) = remember((), turn, 400)
         assert kept.refused == {"a"}
 
@@ -132,7 +132,7 @@ MESSAGES = st.one_of(
 )
 
 
-def marked(turn: Turn) -> int:
+def marked(turn: HistoryEntry) -> int:
     """The number of a turn in its conversation, which the property below hides in `refused`."""
     (number,) = turn.refused
     return int(number)
@@ -142,13 +142,15 @@ def marked(turn: Turn) -> int:
 def test_history_is_bounded_ordered_and_keeps_calls_with_outputs(
     messages: list[Message], budget: int
 ) -> None:
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[HistoryEntry, ...] = ()
     links: list[tuple[int, int]] = []
     for number, message in enumerate(messages):
         open_calls = {call.id: marked(turn) for turn in turns for call in turn.message.tool_calls}
         if message.answers in open_calls:
             links.append((open_calls[message.answers], number))
-        turns = remember(turns, Turn(message=message, refused=frozenset({str(number)})), budget)
+        turns = remember(
+            turns, HistoryEntry(message=message, refused=frozenset({str(number)})), budget
+        )
     numbers = [marked(turn) for turn in turns]
     assert numbers == sorted(set(numbers))
     assert all((asked in numbers) is (answered in numbers) for asked, answered in links)
@@ -181,7 +183,7 @@ def test_an_id_that_is_used_again_is_that_of_the_newer_call() -> None:
 
 def test_many_messages_of_the_user_do_not_slow_down_the_rest() -> None:
     talk = [message for number in range(300) for message in (user("go on"), call(str(number)))]
-    turns = tuple(Turn(message=message) for message in talk)
+    turns = tuple(HistoryEntry(message=message) for message in talk)
     kept = recent(turns, 170)
     assert [turn.message.level for turn in kept].count(Level.USER) == 300
     assert [turn.message for turn in kept[-2:]] == talk[-2:]

@@ -22,9 +22,9 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from taskshield.adapters.conversations.detect import parse
 from taskshield.core.policy import Policy
 from taskshield.core.store import AuditRecord, StoredSession
-from taskshield.server.sessions.audit_records import Writing
-from taskshield.server.sessions.guard import Guard
-from taskshield.server.sessions.snapshots import Asker
+from taskshield.server.sessions.audit_records import TextRedaction
+from taskshield.server.sessions.guard import SessionChecker
+from taskshield.server.sessions.snapshots import RequestSource
 from taskshield.settings import load
 from taskshield.stores.memory import MemoryStore
 from taskshield.stores.open_store import open_store
@@ -91,11 +91,11 @@ async def originals(
 ) -> tuple[StoredSession, tuple[AuditRecord, ...]]:
     """A story as it is written down."""
     store, judge = MemoryStore(), build_judge(load({}, environment={}))
-    guard = Guard(judge=judge, policy=Policy(), store=store, writing=Writing())
+    guard = SessionChecker(judge=judge, policy=Policy(), store=store, writing=TextRedaction())
     tools, messages = story
     told = parse({"taskshield": 1, "tools": tools, "messages": messages}).conversation
     await guard.begin("default", id="s", tools=told.tools)
-    await guard.check("default", "s", told.messages, asker=Asker("native"))
+    await guard.check("default", "s", told.messages, asker=RequestSource("native"))
     session = await store.session("default", "s")
     records = await store.timeline("default", "s", limit=len(messages))
     await guard.aclose()

@@ -9,7 +9,7 @@ import pytest
 from taskshield import Shield
 from taskshield.core.levels import Level
 from taskshield_lab.bench.agentdojo.items import Item
-from taskshield_lab.bench.records import NO_DEFENCE, Run
+from taskshield_lab.bench.records import NO_DEFENCE, BenchmarkRun
 from taskshield_lab.bench.run.live import run
 from taskshield_lab.bench.run.pipelines import Agent, build_pipeline
 from tests.endtoend import test_real_llm
@@ -27,7 +27,9 @@ ATTACKED = Item(
 )
 
 
-def sat(item: Item, llm: str, *, defence: str = NO_DEFENCE, shield: Shield | None = None) -> Run:
+def sat(
+    item: Item, llm: str, *, defence: str = NO_DEFENCE, shield: Shield | None = None
+) -> BenchmarkRun:
     agent = Agent(model="openai:smollm2", base_url=llm, defence=defence, timeout_s=600, retries=0)
     done = run(item, build_pipeline(agent, shield), version="v1", agent=agent.model)
     assert done is not None
@@ -35,7 +37,7 @@ def sat(item: Item, llm: str, *, defence: str = NO_DEFENCE, shield: Shield | Non
     return done
 
 
-def has_an_answer(done: Run) -> bool:
+def has_an_answer(done: BenchmarkRun) -> bool:
     last = done.steps[-1]
     return last.level is Level.ASSISTANT and bool(last.text.strip())
 

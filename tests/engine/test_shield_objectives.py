@@ -1,6 +1,6 @@
 """The system message as a second alignment target."""
 
-from taskshield.core.assessments import Reading, TasksReading
+from taskshield.core.assessments import Assessment, TaskAssessment
 from taskshield.core.errors import (
     JudgeTimeout,
 )
@@ -52,7 +52,7 @@ def test_a_later_system_message_is_read_as_well() -> None:
 
 def test_what_reading_the_system_message_cost_is_counted_even_if_the_check_then_fails() -> None:
     class Late(TableJudge):
-        async def assess(self, message: Message, view: SessionView) -> Reading:
+        async def assess(self, message: Message, view: SessionView) -> Assessment:
             raise JudgeTimeout("late", usage=Usage(calls=1))
 
     conversation = session(Late())
@@ -93,7 +93,7 @@ def test_a_blank_system_message_is_not_read() -> None:
 
 def test_a_system_message_that_cannot_be_read_is_an_outage_of_the_check() -> None:
     class Deaf(TableJudge):
-        async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+        async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
             raise JudgeTimeout("late")
 
     conversation = session(Deaf(), system="You help with orders.")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from taskshield.core.assessments import Reading
+from taskshield.core.assessments import Assessment
 from taskshield.core.errors import (
     JudgeBudgetExceeded,
     JudgeError,
@@ -104,12 +104,12 @@ class Careless(TableJudge):
 
     change: str = ""
 
-    async def assess(self, message: Message, view: SessionView) -> Reading:
+    async def assess(self, message: Message, view: SessionView) -> Assessment:
         reading = await super().assess(message, view)
         return mangled(reading, self.change)
 
 
-def mangled(reading: Reading, change: str) -> Reading:
+def mangled(reading: Assessment, change: str) -> Assessment:
     from dataclasses import replace
 
     (item,) = reading.items

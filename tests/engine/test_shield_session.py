@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from taskshield.core.assessments import Reading, TasksReading
+from taskshield.core.assessments import Assessment, TaskAssessment
 from taskshield.core.decisions import Decision
 from taskshield.core.judge import SessionView
 from taskshield.core.messages import Message
@@ -31,12 +31,12 @@ def test_checks_of_one_session_run_side_by_side_but_wait_for_the_user() -> None:
     order: list[str] = []
 
     class Slow(TableJudge):
-        async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+        async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
             await asyncio.sleep(0.02)
             order.append("user")
             return await judge.tasks(message, view)
 
-        async def assess(self, message: Message, view: SessionView) -> Reading:
+        async def assess(self, message: Message, view: SessionView) -> Assessment:
             order.append("begin")
             await asyncio.sleep(0.02)
             order.append("end")
@@ -64,7 +64,7 @@ def test_a_verdict_from_before_the_user_spoke_is_not_applied_after() -> None:
     answer = asyncio.Event()
 
     class Slow(TableJudge):
-        async def assess(self, message: Message, view: SessionView) -> Reading:
+        async def assess(self, message: Message, view: SessionView) -> Assessment:
             asked.set()
             await answer.wait()
             judge.score = lambda text, task: float(len(view.tasks) == 1)

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskshield.core.assessments import Assessed, Reading, Score, TaskDraft, TasksReading, Trace
+from taskshield.core.assessments import (
+    AssessedInstruction,
+    Assessment,
+    Score,
+    TaskAssessment,
+    TaskDraft,
+    Trace,
+)
 from taskshield.core.errors import (
     JudgeBudgetExceeded,
     JudgeError,
@@ -18,7 +25,7 @@ from taskshield.core.errors import (
     JudgeTimeout,
     JudgeUnavailable,
 )
-from taskshield.core.instructions import Instruction, Origin, Tainted, Task, TaskSet
+from taskshield.core.instructions import Instruction, Origin, TaintedDirective, Task, TaskSet
 from taskshield.core.judge import SessionView
 from taskshield.core.judge_options import CascadeOptions
 from taskshield.core.levels import Level
@@ -67,11 +74,11 @@ def second(value: float = 1.0, error: Exception | None = None) -> TableJudge:
     return TableJudge(name="llm", score=lambda text, task: value, error=error)
 
 
-def assessed(judge: CascadeJudge, message: Message, view: SessionView = VIEW) -> Reading:
+def assessed(judge: CascadeJudge, message: Message, view: SessionView = VIEW) -> Assessment:
     return asyncio.run(judge.assess(message, view))
 
 
-def read(judge: CascadeJudge) -> TasksReading:
+def read(judge: CascadeJudge) -> TaskAssessment:
     return asyncio.run(judge.tasks(USER, SessionView()))
 
 
@@ -194,7 +201,7 @@ def test_a_used_up_budget_is_noticed_and_clear_cases_go_on() -> None:
 
 def test_half_a_verdict_of_the_second_is_an_outage() -> None:
     class Half(TableJudge):
-        async def assess(self, message: Message, view: SessionView) -> Reading:
+        async def assess(self, message: Message, view: SessionView) -> Assessment:
             return replace(await super().assess(message, view), items=())
 
     judge = CascadeJudge(first(0.4), Half(name="llm"))
@@ -275,14 +282,14 @@ def test_it_has_both_names_and_closes_both() -> None:
 
 def item(
     *values: float, goals: tuple[float, ...] = (), tainted: tuple[float, ...] = ()
-) -> Assessed:
+) -> AssessedInstruction:
     def scores(kind: str, values: tuple[float, ...]) -> tuple[Score, ...]:
         return tuple(
             Score(target=f"{kind}{number}", value=value, reason="")
             for number, value in enumerate(values, start=1)
         )
 
-    return Assessed(
+    return AssessedInstruction(
         text="x",
         scores=scores("t", values),
         objective_scores=scores("o", goals),
@@ -330,7 +337,7 @@ def test_a_clear_margin_says_what_the_engine_will_say(
 
 def test_tainted_directives_that_explain_a_call_as_well_as_the_task_make_it_unclear() -> None:
     view = replace(
-        VIEW, tainted=(Tainted(id="d1", instruction=instruction("look away", Level.TOOL)),)
+        VIEW, tainted=(TaintedDirective(id="d1", instruction=instruction("look away", Level.TOOL)),)
     )
     for taint, asked in ((0.0, 0), (0.9, 1)):
         llm = second()

@@ -7,10 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskshield.core.assessments import Reading, TasksReading
+from taskshield.core.assessments import Assessment, TaskAssessment
 from taskshield.core.completeness import check_reading
 from taskshield.core.errors import JudgeUnavailable
-from taskshield.core.instructions import Instruction, Objective, Origin, Tainted, Task, TaskSet
+from taskshield.core.instructions import (
+    Instruction,
+    Objective,
+    Origin,
+    TaintedDirective,
+    Task,
+    TaskSet,
+)
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.judge_options import CascadeOptions, JudgeOptions
 from taskshield.core.levels import Level
@@ -52,7 +59,7 @@ JUDGES: dict[str, Callable[[], Judge]] = {
 }
 
 
-def spoke(reading: Reading | TasksReading, judge: Judge) -> bool:
+def spoke(reading: Assessment | TaskAssessment, judge: Judge) -> bool:
     """Whether the reading names the judge, or one of those that it is made of."""
     return reading.trace.judge.partition(" (")[0] in judge.name
 
@@ -72,7 +79,7 @@ def views(draw: st.DrawFn) -> SessionView:
     return SessionView(
         tasks=TaskSet(tasks=tuple(Task(id=f"t{n}", instruction=each) for n, each in tasks)),
         objectives=tuple(Objective(id=f"o{n}", instruction=each) for n, each in objectives),
-        tainted=tuple(Tainted(id=f"d{n}", instruction=each) for n, each in tainted),
+        tainted=tuple(TaintedDirective(id=f"d{n}", instruction=each) for n, each in tainted),
     )
 
 

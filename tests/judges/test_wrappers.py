@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from taskshield.core.assessments import Reading, TaskDraft, TasksReading
+from taskshield.core.assessments import Assessment, TaskAssessment, TaskDraft
 from taskshield.core.errors import (
     JudgeBudgetExceeded,
     JudgeOutputInvalid,
@@ -12,7 +12,7 @@ from taskshield.core.errors import (
     JudgeUnavailable,
 )
 from taskshield.core.instructions import Instruction, Origin, Task, TaskSet
-from taskshield.core.judge import Judge, SessionView, Turn
+from taskshield.core.judge import HistoryEntry, Judge, SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
 from taskshield.core.usage import NO_USAGE, Usage
@@ -26,8 +26,8 @@ STEP = text_message(Level.ASSISTANT, "going")
 VIEW = SessionView()
 
 
-def ask(judge: Judge, *messages: Message, view: SessionView = VIEW) -> list[Reading]:
-    async def asked() -> list[Reading]:
+def ask(judge: Judge, *messages: Message, view: SessionView = VIEW) -> list[Assessment]:
+    async def asked() -> list[Assessment]:
         return [await judge.assess(message, view) for message in messages]
 
     return asyncio.run(asked())
@@ -76,12 +76,15 @@ def test_the_cache_does_not_care_about_call_ids_but_gives_back_the_right_ones() 
     inner = TableJudge(score=lambda text, task: float("good" in text))
     judge = CachedJudge(inner, entries=8)
 
-    def asked(first: str, second: str, *, refused: str) -> Reading:
+    def asked(first: str, second: str, *, refused: str) -> Assessment:
         past = Message(level=Level.ASSISTANT, tool_calls=(call(first, "old"), call(second, "old")))
         output = Message(level=Level.TOOL, parts=(Text(text="x"),), answers=first)
         view = SessionView(
             tasks=TASKS,
-            history=(Turn(message=past, refused=frozenset({refused})), Turn(message=output)),
+            history=(
+                HistoryEntry(message=past, refused=frozenset({refused})),
+                HistoryEntry(message=output),
+            ),
             answered=call(first, "old"),
         )
         step = (call(f"new {first}", "good"), call(f"new {second}", "bad"))
@@ -117,14 +120,18 @@ def test_the_cache_tells_apart_which_call_an_output_answers() -> None:
     past = Message(level=Level.ASSISTANT, tool_calls=(call("a", "1"), call("b", "2")))
     for answers in ("a", "b"):
         output = Message(level=Level.TOOL, parts=(Text(text="x"),), answers=answers)
-        ask(judge, STEP, view=SessionView(history=(Turn(message=past), Turn(message=output))))
+        ask(
+            judge,
+            STEP,
+            view=SessionView(history=(HistoryEntry(message=past), HistoryEntry(message=output))),
+        )
     assert len(inner.seen) == 2
 
 
 def test_the_cache_of_a_judge_of_the_recent_past_does_not_care_about_the_rest() -> None:
-    def turn(number: int) -> Turn:
+    def turn(number: int) -> HistoryEntry:
         calls = (call(f"{number}", f"{number:04}"),)
-        return Turn(message=Message(level=Level.ASSISTANT, tool_calls=calls))
+        return HistoryEntry(message=Message(level=Level.ASSISTANT, tool_calls=calls))
 
     for tokens, asked in ((None, 2), (100, 1), (1_000, 2)):
         inner = TableJudge()
@@ -187,11 +194,11 @@ def test_the_cache_does_not_remember_a_verdict_that_is_not_full() -> None:
 
 def test_a_judge_that_takes_too_long_is_an_outage() -> None:
     class Slow(TableJudge):
-        async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+        async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
             await asyncio.sleep(60)
             raise AssertionError
 
-        async def assess(self, message: Message, view: SessionView) -> Reading:
+        async def assess(self, message: Message, view: SessionView) -> Assessment:
             await asyncio.sleep(60)
             raise AssertionError
 

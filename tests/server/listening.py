@@ -15,7 +15,7 @@ from typing import Any
 
 import uvloop
 
-from taskshield.core.assessments import TasksReading
+from taskshield.core.assessments import TaskAssessment
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message
 from taskshield.core.store import Store
@@ -35,7 +35,7 @@ class Gated(TableJudge):
         self.began = threading.Event()
         self.gate = threading.Event()
 
-    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+    async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
         if "gate" in message.text:
             self.began.set()
             await asyncio.to_thread(self.gate.wait)

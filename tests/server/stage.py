@@ -9,7 +9,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from taskshield.adapters.conversations.native import render
-from taskshield.core.assessments import TasksReading
+from taskshield.core.assessments import TaskAssessment
 from taskshield.core.decisions import Decision
 from taskshield.core.errors import StoreConflict, StoreError
 from taskshield.core.judge import Judge, SessionView
@@ -20,8 +20,8 @@ from taskshield.core.store import Approval, AuditRecord, Scope, Store, StoredSes
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.server.access.auth import new_key
 from taskshield.server.app import create_app
-from taskshield.server.sessions.audit_records import Writing
-from taskshield.server.sessions.guard import Guard
+from taskshield.server.sessions.audit_records import TextRedaction
+from taskshield.server.sessions.guard import SessionChecker
 from taskshield.settings import load
 from taskshield.stores.memory import MemoryStore
 from tests.judging import TableJudge
@@ -70,14 +70,14 @@ def guard(
     *,
     by: Judge | None = None,
     policy: Policy | None = None,
-    writing: Writing | None = None,
+    writing: TextRedaction | None = None,
     **more: Any,
-) -> Guard:
-    return Guard(
+) -> SessionChecker:
+    return SessionChecker(
         judge=judge() if by is None else by,
         policy=Policy() if policy is None else policy,
         store=MemoryStore() if store is None else store,
-        writing=Writing() if writing is None else writing,
+        writing=TextRedaction() if writing is None else writing,
         **more,
     )
 
@@ -138,7 +138,7 @@ class Failing(MemoryStore):
 class Hanging(TableJudge):
     """A judge that takes for ever over the user's words."""
 
-    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+    async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
         await asyncio.Event().wait()
         raise AssertionError
 

@@ -21,10 +21,10 @@ from taskshield.core.errors import (
 )
 from taskshield.core.store import AuditQuery, StoredSession
 from taskshield.server import app as apps
-from taskshield.server.http.errors import Problem, Refused, problem_of
+from taskshield.server.http.errors import Problem, RequestError, problem_of
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.operations import telemetry
-from taskshield.server.sessions.snapshots import Asker
+from taskshield.server.sessions.snapshots import RequestSource
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
 from tests.server.stage import HIJACKED, TENANT, Failing, guard, judge, served
@@ -94,7 +94,7 @@ def test_an_answer_that_breaks_off_stays_broken_off(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("error", "status", "code"),
     [
-        (Refused(418, "teapot", "no coffee"), 418, "teapot"),
+        (RequestError(418, "teapot", "no coffee"), 418, "teapot"),
         (WireFormatError("messages[0]: wrong"), 400, "invalid_request"),
         (ConversationError("twice"), 409, "invalid_conversation"),
         (StoreConflict("canary"), 503, "conflict"),
@@ -111,7 +111,7 @@ def test_each_error_has_its_status(error: Exception, status: int, code: str) -> 
 
 def test_what_is_too_old_is_forgotten_at_start() -> None:
     store = MemoryStore()
-    run(guard(store).conversation(TENANT, HIJACKED, asker=Asker("test")))
+    run(guard(store).conversation(TENANT, HIJACKED, asker=RequestSource("test")))
     old = datetime.now(UTC) - timedelta(days=31)
     for record in run(store.search(TENANT, AuditQuery())).items[:2]:
         aged = StoredSession(

@@ -18,7 +18,7 @@ from azure.core.pipeline.transport import RequestsTransport
 from azure.core.rest import HttpRequest
 from starlette.testclient import TestClient
 
-from taskshield.core.assessments import Reading
+from taskshield.core.assessments import Assessment
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message
@@ -281,7 +281,7 @@ class Waits(RequestsTransport):  # type: ignore[misc]  # azure-core loads it laz
 class Stumbling(TableJudge):
     """A judge who fails the first time that he is asked about a step."""
 
-    async def assess(self, message: Message, view: SessionView) -> Reading:
+    async def assess(self, message: Message, view: SessionView) -> Assessment:
         stumbles = judged(self) == 1 and not _of_self_test(message)
         self.error = JudgeUnavailable("down") if stumbles else None
         return await super().assess(message, view)

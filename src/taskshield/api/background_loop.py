@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class Portal:
+class BackgroundLoop:
     """Runs coroutines on one loop of its own, so that connections outlive the single call.
 
     The thread starts with the first call and is a daemon: a forgotten `close` does not keep the

@@ -7,7 +7,7 @@ from inspect import iscoroutine
 from typing import Any, TypeVar, cast
 
 from taskshield.adapters.conversations import anthropic_messages, openai_chat
-from taskshield.api.background_loop import Portal
+from taskshield.api.background_loop import BackgroundLoop
 from taskshield.core.decisions import Decision
 from taskshield.core.instructions import TaskSet
 from taskshield.core.messages import Message, ToolCall
@@ -44,7 +44,7 @@ class Session:
     Every method is the one of the same name of `AsyncSession`, run to its end.
     """
 
-    def __init__(self, session: AsyncSession, portal: Portal) -> None:
+    def __init__(self, session: AsyncSession, portal: BackgroundLoop) -> None:
         self._session = session
         self._portal = portal
 
@@ -145,7 +145,7 @@ class Session:
 class _BlockingChecks:
     """Checks that are over when they are asked for: awaiting them never gives up control."""
 
-    def __init__(self, session: AsyncSession, portal: Portal) -> None:
+    def __init__(self, session: AsyncSession, portal: BackgroundLoop) -> None:
         self._session = session
         self._portal = portal
 
@@ -159,7 +159,7 @@ class _BlockingChecks:
 class _AwaitedChecks:
     """Checks that run on the portal's loop while the caller's own loop goes on."""
 
-    def __init__(self, session: AsyncSession, portal: Portal) -> None:
+    def __init__(self, session: AsyncSession, portal: BackgroundLoop) -> None:
         self._session = session
         self._portal = portal
 

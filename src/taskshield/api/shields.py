@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from taskshield.adapters.conversations import openai_chat
-from taskshield.api.background_loop import Portal
+from taskshield.api.background_loop import BackgroundLoop
 from taskshield.api.sessions import AsyncSession, Session
 from taskshield.core.decisions import Decision
 from taskshield.core.judge import Judge
@@ -151,7 +151,7 @@ class Shield:
     ) -> None:
         """Make a shield; the arguments are those of `AsyncShield`."""
         self._shield = AsyncShield(judge, config=config, on_decision=on_decision, **settings)
-        self._portal = Portal()
+        self._portal = BackgroundLoop()
 
     @property
     def settings(self) -> "Settings":

@@ -7,7 +7,7 @@ from typing import Literal
 
 from taskshield.adapters.conversations.detect import Format
 from taskshield.core.decisions import Decision
-from taskshield.core.instructions import Objective, Tainted, TaskSet
+from taskshield.core.instructions import Objective, TaintedDirective, TaskSet
 from taskshield.core.usage import NO_USAGE, Usage
 from taskshield.engine.state import Counters, counted
 
@@ -64,7 +64,7 @@ class Outcome:
         return next((objectives for objectives in read if objectives), ())
 
     @property
-    def tainted(self) -> Mapping[str, Tainted]:
+    def tainted(self) -> Mapping[str, TaintedDirective]:
         """The directives that a judge saw as tainted, by id."""
         return {item.id: item for decision in self.decisions for item in decision.case.tainted}
 

@@ -46,7 +46,7 @@ class TaskDraft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TasksReading:
+class TaskAssessment:
     """What a user or system message asks for."""
 
     tasks: tuple[TaskDraft, ...] = ()
@@ -57,7 +57,7 @@ class TasksReading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assessed:
+class AssessedInstruction:
     """One instruction of a message and how it serves each target."""
 
     text: str
@@ -76,8 +76,8 @@ class Assessed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Assessment:
     """All instructions of a message, assessed. Empty when the message holds none."""
 
-    items: tuple[Assessed, ...]
+    items: tuple[AssessedInstruction, ...]
     trace: Trace

@@ -5,26 +5,26 @@ Judges are plugins and models; whatever they leave out or make up is an outage, 
 
 import math
 
-from taskshield.core.assessments import Reading, Score, TasksReading
+from taskshield.core.assessments import Assessment, Score, TaskAssessment
 from taskshield.core.errors import JudgeOutputInvalid
 from taskshield.core.judge import SessionView
 from taskshield.core.messages import Message
 
 
-def check_goals(reading: TasksReading) -> None:
+def check_goals(reading: TaskAssessment) -> None:
     """Make sure that every task and objective says something."""
     if not all(draft.text.strip() for draft in (*reading.tasks, *reading.objectives)):
         raise JudgeOutputInvalid("the judge read an empty instruction", usage=reading.trace.usage)
 
 
-def check_reading(reading: Reading, message: Message, view: SessionView) -> None:
+def check_reading(reading: Assessment, message: Message, view: SessionView) -> None:
     """Make sure that every call is assessed and every target scored, exactly once."""
     problem = _problem(reading, message, view)
     if problem is not None:
         raise JudgeOutputInvalid(problem, usage=reading.trace.usage)
 
 
-def _problem(reading: Reading, message: Message, view: SessionView) -> str | None:
+def _problem(reading: Assessment, message: Message, view: SessionView) -> str | None:
     calls = [item.call_id for item in reading.items if item.call_id is not None]
     if sorted(calls) != sorted(call.id for call in message.tool_calls):
         return "the judge did not assess each tool call exactly once"

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from taskshield.core.assessments import Assessed, Score, Trace
+from taskshield.core.assessments import AssessedInstruction, Score, Trace
 from taskshield.core.errors import OutageKind
-from taskshield.core.instructions import Instruction, Objective, Tainted, TaskSet
+from taskshield.core.instructions import Instruction, Objective, TaintedDirective, TaskSet
 from taskshield.core.messages import Message, ToolCall
 from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier
@@ -97,8 +97,8 @@ class Case:
     check: Check
     tasks: TaskSet = TaskSet()
     objectives: tuple[Objective, ...] = ()
-    tainted: tuple[Tainted, ...] = ()
-    assessed: tuple[Assessed, ...] = ()
+    tainted: tuple[TaintedDirective, ...] = ()
+    assessed: tuple[AssessedInstruction, ...] = ()
     trace: Trace
     tiers: Mapping[str, Tier] = field(default_factory=dict)
     """Risk tier of each called tool, by name."""

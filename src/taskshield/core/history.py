@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from taskshield.core.judge import Turn
+from taskshield.core.judge import HistoryEntry
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall
 from taskshield.core.quotations import shortened
@@ -22,14 +22,16 @@ _PER_QUOTATION = 16
 _NAME_BYTES = 200
 
 
-def remember(turns: tuple[Turn, ...], turn: Turn, budget: int) -> tuple[Turn, ...]:
+def remember(
+    turns: tuple[HistoryEntry, ...], turn: HistoryEntry, budget: int
+) -> tuple[HistoryEntry, ...]:
     """The history after one more turn. Costs no more than the budget, however long the session."""
     window = _Window(turns, budget)
     window.add(turn)
     return window.turns
 
 
-def recent(turns: Iterable[Turn], budget: int) -> tuple[Turn, ...]:
+def recent(turns: Iterable[HistoryEntry], budget: int) -> tuple[HistoryEntry, ...]:
     """What would be left of these turns, had they been remembered within this budget."""
     window = _Window((), budget)
     for turn in turns:
@@ -50,9 +52,9 @@ class _Window:
     Turns of the user are in none.
     """
 
-    def __init__(self, turns: Iterable[Turn], budget: int) -> None:
+    def __init__(self, turns: Iterable[HistoryEntry], budget: int) -> None:
         self._budget = budget
-        self._turns: dict[int, Turn] = {}
+        self._turns: dict[int, HistoryEntry] = {}
         self._exchanges: defaultdict[int, list[int]] = defaultdict(list)
         self._sizes: defaultdict[int, int] = defaultdict(int)
         self._callers: dict[str, int] = {}
@@ -61,11 +63,11 @@ class _Window:
             self._put(turn)
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self) -> tuple[HistoryEntry, ...]:
         """What is in the window now, in order."""
         return tuple(self._turns.values())
 
-    def add(self, turn: Turn) -> None:
+    def add(self, turn: HistoryEntry) -> None:
         """Take in one more turn, and let go of what does not fit any more."""
         if turn.message.level is Level.USER:
             self._put(turn)
@@ -80,7 +82,7 @@ class _Window:
             if spent > self._budget:  # and all that is older goes as well
                 self._drop(exchange)
 
-    def _put(self, turn: Turn) -> None:
+    def _put(self, turn: HistoryEntry) -> None:
         place = self._seen
         self._seen += 1
         self._turns[place] = turn
@@ -109,18 +111,18 @@ class _Window:
         del self._sizes[exchange]
 
 
-def _tokens(turn: Turn) -> int:
+def _tokens(turn: HistoryEntry) -> int:
     message = turn.message
     calls = [*message.tool_calls, *([] if turn.answered is None else [turn.answered])]
     text = message.text + "".join(call.name + call.arguments for call in calls)
     return estimate_tokens(text) + _PER_QUOTATION * _quotations(turn)
 
 
-def _quotations(turn: Turn) -> int:
+def _quotations(turn: HistoryEntry) -> int:
     return 1 + len(turn.message.tool_calls) + (turn.answered is not None)
 
 
-def _shortened(turn: Turn, tokens: int) -> Turn:
+def _shortened(turn: HistoryEntry, tokens: int) -> HistoryEntry:
     message = turn.message
     share = tokens // max(1, len(message.tool_calls))
     answered = turn.answered

@@ -84,7 +84,7 @@ class Objective:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tainted:
+class TaintedDirective:
     """A misaligned directive from tool output, remembered to catch the calls that it explains."""
 
     id: str

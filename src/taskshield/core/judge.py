@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from taskshield.core.assessments import Reading, TasksReading
-from taskshield.core.instructions import Objective, Tainted, TaskSet
+from taskshield.core.assessments import Assessment, TaskAssessment
+from taskshield.core.instructions import Objective, TaintedDirective, TaskSet
 from taskshield.core.messages import Message, ToolCall
 from taskshield.core.tools import Tier, ToolSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class HistoryEntry:
     """A message of the past and what became of its calls."""
 
     message: Message
@@ -29,8 +29,8 @@ class SessionView:
 
     tasks: TaskSet = TaskSet()
     objectives: tuple[Objective, ...] = ()
-    tainted: tuple[Tainted, ...] = ()
-    history: tuple[Turn, ...] = ()
+    tainted: tuple[TaintedDirective, ...] = ()
+    history: tuple[HistoryEntry, ...] = ()
     """The user's messages in full and recent other turns, up to `Policy.history_tokens`. A judge
     for whom that is too much takes a part of it with `core.window.recent`."""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
@@ -57,11 +57,11 @@ class Judge(Protocol):
         """Shown in every decision; the same name must mean the same behaviour."""
         ...
 
-    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+    async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
         """Read the tasks of a user message, the objectives of a system message, or both at once."""
         ...
 
-    async def assess(self, message: Message, view: SessionView) -> Reading:
+    async def assess(self, message: Message, view: SessionView) -> Assessment:
         """Find the instructions of an assistant or tool message; score each for every target."""
         ...
 

@@ -3,12 +3,12 @@
 import math
 from dataclasses import replace
 
-from taskshield.core.assessments import Assessed, Score
+from taskshield.core.assessments import AssessedInstruction, Score
 from taskshield.core.decisions import Case, Finding
 from taskshield.core.instructions import Instruction, Origin
 
 
-def finding(item: Assessed, case: Case) -> Finding:
+def finding(item: AssessedInstruction, case: Case) -> Finding:
     """The verdict on one instruction. Policy has not spoken yet: the action is still "allow"."""
     epsilon = item.epsilon if case.policy.epsilon is None else case.policy.epsilon
     total = math.fsum(score.value for score in item.scores)
@@ -32,14 +32,14 @@ def finding(item: Assessed, case: Case) -> Finding:
     return replace(draft, reason=_reason(draft, outside, case))
 
 
-def _explanation(item: Assessed) -> Score | None:
+def _explanation(item: AssessedInstruction) -> Score | None:
     """The tainted directive that explains the instruction better than any task of the user does."""
     strongest = max(item.taint_scores, key=lambda score: score.value, default=None)
     best_task = max((score.value for score in item.scores), default=0.0)
     return strongest if strongest is not None and strongest.value > best_task else None
 
 
-def _instruction(item: Assessed, case: Case) -> Instruction:
+def _instruction(item: AssessedInstruction, case: Case) -> Instruction:
     """Level and origin come from the message, whatever the judge or the text says."""
     call = case.answered if item.call_id is None else case.message.call(item.call_id)
     origin = Origin(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, assert_never
 
-from taskshield.core.assessments import Assessed, TaskDraft, TasksReading, Trace
+from taskshield.core.assessments import AssessedInstruction, TaskAssessment, TaskDraft, Trace
 from taskshield.core.completeness import check_goals, check_reading
 from taskshield.core.decisions import Case, Decision, Outage
 from taskshield.core.errors import (
@@ -230,7 +230,7 @@ class EngineSession:
         tasks = new_tasks(self._state, reading.tasks, case.index)
         return replace(case, check="executed", tasks=tasks, trace=reading.trace)
 
-    async def _read(self, message: Message) -> TasksReading:
+    async def _read(self, message: Message) -> TaskAssessment:
         """Have a message of the user or the system read, and the objectives with it."""
         shown = view(self._state, message, self._policy)
         with _failing_as_outage():
@@ -290,7 +290,7 @@ def _failed(case: Case, error: JudgeError) -> Case:
 def _without_task(case: Case) -> Case:
     """No task, no judge: what serves nothing is misaligned by the algorithm itself."""
     calls = tuple(
-        Assessed(text=call.described(), call_id=call.id, scores=())
+        AssessedInstruction(text=call.described(), call_id=call.id, scores=())
         for call in case.message.tool_calls
     )
     return replace(case, check="executed", objectives=(), assessed=calls)

@@ -14,11 +14,11 @@ from taskshield.core.instructions import (
     Instruction,
     Objective,
     Origin,
-    Tainted,
+    TaintedDirective,
     Task,
     TaskSet,
 )
-from taskshield.core.judge import SessionView, Turn
+from taskshield.core.judge import HistoryEntry, SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, digest
 from taskshield.core.policy import Policy
@@ -66,10 +66,10 @@ class SessionState:
     objectives: tuple[Objective, ...] = ()
     objectives_known: bool = False
     """Whether the system message has been read for objectives."""
-    tainted: tuple[Tainted, ...] = ()
+    tainted: tuple[TaintedDirective, ...] = ()
     tainted_seen: int = 0
     """How many directives were ever tainted; numbers their ids."""
-    history: tuple[Turn, ...] = ()
+    history: tuple[HistoryEntry, ...] = ()
     open_calls: Mapping[str, ToolCall] = field(default_factory=dict)
     """Calls without an output yet, by id; kept, shortened, to say where an output comes from."""
     turn_began: int = 0
@@ -183,7 +183,9 @@ def after(state: SessionState, decision: Decision) -> SessionState:
     )
     if message.level is not Level.SYSTEM:
         refused = frozenset(verdict.call.id for verdict in decision.calls if not verdict.allowed)
-        turn = Turn(message=message, index=case.index, refused=refused, answered=case.answered)
+        turn = HistoryEntry(
+            message=message, index=case.index, refused=refused, answered=case.answered
+        )
         state = replace(state, history=remember(state.history, turn, case.policy.history_tokens))
     match message.level:
         case Level.SYSTEM:
@@ -218,7 +220,7 @@ def _opened(open_calls: Mapping[str, ToolCall], message: Message) -> Mapping[str
 
 def _after_output(state: SessionState, decision: Decision) -> SessionState:
     tainted = tuple(
-        Tainted(id=f"d{number}", instruction=_short_instruction(finding.instruction))
+        TaintedDirective(id=f"d{number}", instruction=_short_instruction(finding.instruction))
         for number, finding in enumerate(decision.misaligned, start=state.tainted_seen + 1)
     )
     answers = decision.case.message.answers
@@ -291,7 +293,7 @@ def _grant(draft: TaskDraft) -> Grant | None:
     return Grant(source=draft.source, scope=scope)
 
 
-def _like(tainted: tuple[Tainted, ...], message: Message) -> tuple[Tainted, ...]:
+def _like(tainted: tuple[TaintedDirective, ...], message: Message) -> tuple[TaintedDirective, ...]:
     """The tainted directives that share most words with the message; newer ones first on a tie."""
     if len(tainted) <= _TAINTED_SHOWN:
         return tainted

@@ -5,7 +5,14 @@ They look at nothing, cost nothing and guard against nothing but their own kind 
 
 from collections.abc import Callable
 
-from taskshield.core.assessments import Assessed, Reading, Score, TaskDraft, TasksReading, Trace
+from taskshield.core.assessments import (
+    AssessedInstruction,
+    Assessment,
+    Score,
+    TaskAssessment,
+    TaskDraft,
+    Trace,
+)
 from taskshield.core.errors import ConfigError
 from taskshield.core.judge import SessionView
 from taskshield.core.judge_options import JudgeOptions
@@ -41,26 +48,26 @@ class ExtremeJudge:
         """The name of the extreme."""
         return self._name
 
-    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+    async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
         """The whole message as one task; a system message has no objectives."""
         tasks = (TaskDraft(text=message.text),) if message.level is Level.USER else ()
-        return TasksReading(tasks=tasks, trace=Trace(judge=self._name))
+        return TaskAssessment(tasks=tasks, trace=Trace(judge=self._name))
 
-    async def assess(self, message: Message, view: SessionView) -> Reading:
+    async def assess(self, message: Message, view: SessionView) -> Assessment:
         """1 for every task, or 0."""
         items = tuple(self._assessed(call, view) for call in message.tool_calls)
-        return Reading(items=items, trace=Trace(judge=self._name))
+        return Assessment(items=items, trace=Trace(judge=self._name))
 
     async def aclose(self) -> None:
         """There is nothing to let go of."""
 
-    def _assessed(self, call: ToolCall, view: SessionView) -> Assessed:
+    def _assessed(self, call: ToolCall, view: SessionView) -> AssessedInstruction:
         value = 1.0 if self._aligned(call, view) else 0.0
 
         def score(target: str) -> Score:
             return Score(target=target, value=value, reason=f"so says {self._name}")
 
-        return Assessed(
+        return AssessedInstruction(
             text=call.described(),
             call_id=call.id,
             scores=tuple(score(task.id) for task in view.tasks),

@@ -3,13 +3,13 @@
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from taskshield.core.assessments import Reading, TasksReading
+from taskshield.core.assessments import Assessment, TaskAssessment
 from taskshield.core.errors import JudgeBudgetExceeded, JudgeError
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message
 from taskshield.core.usage import NO_USAGE, Usage
 
-Answer = TypeVar("Answer", Reading, TasksReading)
+Answer = TypeVar("Answer", Assessment, TaskAssessment)
 
 
 class BudgetJudge:
@@ -36,12 +36,12 @@ class BudgetJudge:
         """What was spent so far, failed checks included."""
         return self._spent
 
-    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+    async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
         """As the inner judge, while the allowance lasts."""
         self._check()
         return await self._counted(self._judge.tasks(message, view))
 
-    async def assess(self, message: Message, view: SessionView) -> Reading:
+    async def assess(self, message: Message, view: SessionView) -> Assessment:
         """As the inner judge, while the allowance lasts."""
         self._check()
         return await self._counted(self._judge.assess(message, view))

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from taskshield.core.assessments import Reading, TasksReading
+from taskshield.core.assessments import Assessment, TaskAssessment
 from taskshield.core.completeness import check_goals, check_reading
 from taskshield.core.history import recent
 from taskshield.core.judge import Judge, SessionView
@@ -13,7 +13,7 @@ from taskshield.core.messages import Message, digest
 from taskshield.core.usage import NO_USAGE
 from taskshield.judges.call_ids import CallIds
 
-Answer = TypeVar("Answer", Reading, TasksReading)
+Answer = TypeVar("Answer", Assessment, TaskAssessment)
 
 
 class CachedJudge:
@@ -35,19 +35,19 @@ class CachedJudge:
         self._judge = judge
         self._entries = entries
         self._history_tokens = history_tokens
-        self._readings: OrderedDict[str, Reading] = OrderedDict()
-        self._tasks: OrderedDict[str, TasksReading] = OrderedDict()
+        self._readings: OrderedDict[str, Assessment] = OrderedDict()
+        self._tasks: OrderedDict[str, TaskAssessment] = OrderedDict()
 
     @property
     def name(self) -> str:
         """The inner judge's name."""
         return self._judge.name
 
-    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+    async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
         """As the inner judge, or as it answered before."""
         return await self._through(self._tasks, self._read, message, view)
 
-    async def assess(self, message: Message, view: SessionView) -> Reading:
+    async def assess(self, message: Message, view: SessionView) -> Assessment:
         """As the inner judge, or as it answered before."""
         ids = CallIds(message, view)
         reading = await self._through(self._readings, self._assess, ids.message, ids.view)
@@ -59,12 +59,12 @@ class CachedJudge:
         self._tasks.clear()
         await self._judge.aclose()
 
-    async def _read(self, message: Message, view: SessionView) -> TasksReading:
+    async def _read(self, message: Message, view: SessionView) -> TaskAssessment:
         reading = await self._judge.tasks(message, view)
         check_goals(reading)
         return reading
 
-    async def _assess(self, message: Message, view: SessionView) -> Reading:
+    async def _assess(self, message: Message, view: SessionView) -> Assessment:
         reading = await self._judge.assess(message, view)
         check_reading(reading, message, view)
         return reading

@@ -6,8 +6,8 @@ say nothing, and no judge needs to see them.
 
 from dataclasses import replace
 
-from taskshield.core.assessments import Reading
-from taskshield.core.judge import SessionView, Turn
+from taskshield.core.assessments import Assessment
+from taskshield.core.judge import HistoryEntry, SessionView
 from taskshield.core.messages import Message, ToolCall
 
 
@@ -26,7 +26,7 @@ class CallIds:
         self.view = replace(view, history=tuple(reversed(newest_first)), answered=answered)
         """The view with numbers for ids."""
 
-    def restored(self, reading: Reading) -> Reading:
+    def restored(self, reading: Assessment) -> Assessment:
         """A reading of the numbered message, for the one with its own ids."""
         ids = {number: id for id, number in self._numbers.items()}
         items = tuple(
@@ -35,7 +35,7 @@ class CallIds:
         )
         return replace(reading, items=items)
 
-    def _turn(self, turn: Turn) -> Turn:
+    def _turn(self, turn: HistoryEntry) -> HistoryEntry:
         message = self._message(turn.message)
         refused = frozenset(self._number(id) for id in turn.refused)
         return replace(

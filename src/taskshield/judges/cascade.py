@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from taskshield.core.assessments import Assessed, Reading, Score, TasksReading
+from taskshield.core.assessments import AssessedInstruction, Assessment, Score, TaskAssessment
 from taskshield.core.completeness import check_goals, check_reading
 from taskshield.core.errors import JudgeError, JudgeOverwhelmed
 from taskshield.core.judge import Judge, SessionView
@@ -13,7 +13,7 @@ from taskshield.core.judge_options import CascadeOptions
 from taskshield.core.messages import Message
 from taskshield.core.usage import Usage
 
-Answer = TypeVar("Answer", Reading, TasksReading)
+Answer = TypeVar("Answer", Assessment, TaskAssessment)
 
 _LEAST = 1e-4
 """Scores nearer to 0 or 1 than this are all alike: no judge is that well calibrated."""
@@ -55,7 +55,7 @@ class CascadeJudge:
         """Both names. A reading carries the name of the one who gave it."""
         return f"cascade({self._first.name}, {self._second.name})"
 
-    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+    async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
         """As the judge that the options name, or the other one where it fails."""
         if self._options.read_tasks == "embedded":
             try:
@@ -73,7 +73,7 @@ class CascadeJudge:
             return self._alone(await self._first.tasks(message, view), error)
         return reading
 
-    async def assess(self, message: Message, view: SessionView) -> Reading:
+    async def assess(self, message: Message, view: SessionView) -> Assessment:
         """As the first judge where it is sure of every instruction, else as the second."""
         try:
             first = await self._first.assess(message, view)
@@ -99,7 +99,7 @@ class CascadeJudge:
         finally:
             await self._second.aclose()
 
-    def _is_clear(self, item: Assessed, message: Message, view: SessionView) -> bool:
+    def _is_clear(self, item: AssessedInstruction, message: Message, view: SessionView) -> bool:
         if item.call_id is not None:
             tier = view.tiers.get(message.call(item.call_id).name)
             if tier is None or tier in self._options.tiers:
@@ -123,7 +123,7 @@ class CascadeJudge:
         return _costing(reading, error.usage + Usage(fallbacks=1))
 
 
-def margin(item: Assessed, epsilon: float) -> float:
+def margin(item: AssessedInstruction, epsilon: float) -> float:
     """How far the verdict on an item is from turning, in log-odds; above 0 where it is aligned.
 
     Scores are taken for probabilities, so a total of 0.2 is as far above an epsilon of 0.05 as one

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from taskshield.core.assessments import Reading, TasksReading
+from taskshield.core.assessments import Assessment, TaskAssessment
 from taskshield.core.errors import JudgeTimeout
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message
@@ -25,11 +25,11 @@ class TimedJudge:
         """The inner judge's name."""
         return self._judge.name
 
-    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+    async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
         """As the inner judge, in time."""
         return await self._in_time(self._judge.tasks(message, view))
 
-    async def assess(self, message: Message, view: SessionView) -> Reading:
+    async def assess(self, message: Message, view: SessionView) -> Assessment:
         """As the inner judge, in time."""
         return await self._in_time(self._judge.assess(message, view))
 

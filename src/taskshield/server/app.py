@@ -22,7 +22,7 @@ from taskshield.server.dashboard.playground import Playground
 from taskshield.server.http.errors import problem_of, problem_of_validation
 from taskshield.server.http.limits import Limits
 from taskshield.server.http.surfaces import Surface
-from taskshield.server.middleware import Boundary
+from taskshield.server.middleware import RequestMiddleware
 from taskshield.server.operations import telemetry
 from taskshield.server.operations.live_events import Live
 from taskshield.server.operations.logs import log
@@ -35,9 +35,9 @@ from taskshield.server.routes.azure import task_adherence
 from taskshield.server.routes.claude_code import hook
 from taskshield.server.services import Services
 from taskshield.server.sessions.approvals import Approvals
-from taskshield.server.sessions.audit_records import Writing
+from taskshield.server.sessions.audit_records import TextRedaction
 from taskshield.server.sessions.configured_store import open_configured
-from taskshield.server.sessions.guard import Checked, Guard
+from taskshield.server.sessions.guard import CheckResult, SessionChecker
 from taskshield.settings import Settings
 from taskshield.wiring import build_judge
 
@@ -101,7 +101,7 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
         middleware=[
-            Middleware(Boundary, surfaces=SURFACES, metrics=metrics),
+            Middleware(RequestMiddleware, surfaces=SURFACES, metrics=metrics),
             Middleware(Limits, limits=settings.server.limits),
         ],
         exception_handlers={
@@ -119,7 +119,7 @@ def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) 
     policy = settings.policy.value()
     now = Live()
 
-    def observe(surface: str, checked: Checked) -> None:
+    def observe(surface: str, checked: CheckResult) -> None:
         for decision in checked.decisions:
             metrics.decided(surface, decision)
             telemetry.decided(surface, checked.session, decision)
@@ -131,11 +131,11 @@ def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) 
         metrics.approval(approval.status)
         live.tell_approval(now, approval)
 
-    guard = Guard(
+    guard = SessionChecker(
         judge=judge,
         policy=policy,
         store=store,
-        writing=Writing(texts=server.store_texts, redact=server.redact_secrets),
+        writing=TextRedaction(texts=server.store_texts, redact=server.redact_secrets),
         patience=timedelta(seconds=server.approval_s),
         live=server.live_sessions,
         max_messages=server.limits.messages,

@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Recent(Generic[K, V]):
+class BoundedCache(Generic[K, V]):
     """A bounded mapping that forgets what was used longest ago."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Recent(Generic[K, V]):
         return len(self._items) > self._kept or self._weight > self._together
 
 
-class Locks:
+class KeyedLocks:
     """One lock for each key."""
 
     def __init__(self) -> None:

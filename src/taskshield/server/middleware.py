@@ -18,7 +18,7 @@ from taskshield.server.operations.metrics import Metrics
 REQUEST_ID = "x-request-id"
 
 
-class Boundary:
+class RequestMiddleware:
     """Finds the surface of a request, and turns what is raised into an error that it knows."""
 
     def __init__(self, app: ASGIApp, surfaces: Sequence[Surface], metrics: Metrics) -> None:

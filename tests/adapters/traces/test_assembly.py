@@ -1,6 +1,6 @@
 """How steps of a trace become conversations."""
 
-from taskshield.adapters.traces.assembly import Piece, Step, StepKind, conversations
+from taskshield.adapters.traces.assembly import Piece, StepKind, TraceStep, conversations
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
 
@@ -27,8 +27,8 @@ def step(
     *,
     turn: str = "t",
     id: str | None = None,
-) -> Step:
-    return Step(
+) -> TraceStep:
+    return TraceStep(
         kind=kind,
         id=f"s{at}" if id is None else id,
         turn=turn,
@@ -39,7 +39,7 @@ def step(
     )
 
 
-def found(*steps: Step, named: bool = False) -> list[list[Message]]:
+def found(*steps: TraceStep, named: bool = False) -> list[list[Message]]:
     pieces = [Piece(group="g", named=named, step=each) for each in steps]
     return [list(conversation.messages) for conversation in conversations(pieces)]
 
@@ -129,7 +129,7 @@ def test_a_run_whose_output_is_known_adds_nothing() -> None:
 
 def test_an_agent_is_read_only_where_no_model_is() -> None:
     agent = step(0, [ASK], [DONE], "agent")
-    agent = Step(**{name: getattr(agent, name) for name in Step.__slots__} | {"end": 9.0})
+    agent = TraceStep(**{name: getattr(agent, name) for name in TraceStep.__slots__} | {"end": 9.0})
     run = step(2, [called("find", "r")], [output("The Anchor", "r")], "tool")
     assert found(agent, run) == [[ASK, called("find", "r"), output("The Anchor", "r"), DONE]]
     assert found(agent, step(1, [ASK], [called("find")])) == [[ASK, called("find")]]

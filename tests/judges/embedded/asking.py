@@ -3,10 +3,10 @@
 import asyncio
 import math
 
-from taskshield.core.assessments import Assessed
+from taskshield.core.assessments import AssessedInstruction
 from taskshield.core.completeness import check_reading
-from taskshield.core.instructions import Grant, Instruction, Origin, Tainted, Task, TaskSet
-from taskshield.core.judge import SessionView, Turn
+from taskshield.core.instructions import Grant, Instruction, Origin, TaintedDirective, Task, TaskSet
+from taskshield.core.judge import HistoryEntry, SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
 from taskshield.core.tools import Tier
@@ -26,9 +26,11 @@ def a_task(number: int, text: str, source: str | None = None) -> Task:
     )
 
 
-def tainted(text: str = PLANTED.text, tool: str | None = "read_file") -> Tainted:
+def tainted(text: str = PLANTED.text, tool: str | None = "read_file") -> TaintedDirective:
     origin = Origin(message=2, tool=tool)
-    return Tainted(id="d1", instruction=Instruction(text=text, level=Level.TOOL, origin=origin))
+    return TaintedDirective(
+        id="d1", instruction=Instruction(text=text, level=Level.TOOL, origin=origin)
+    )
 
 
 def a_view(*calls: ToolCall, source: str | None = None, tier: Tier = Tier.FINANCIAL) -> SessionView:
@@ -43,7 +45,9 @@ def a_view(*calls: ToolCall, source: str | None = None, tier: Tier = Tier.FINANC
             tasks=tuple(a_task(number, text, source) for number, text in enumerate(SOME_TASKS))
         ),
         tainted=(tainted(),),
-        history=tuple(Turn(message=message, index=index) for index, message in enumerate(said)),
+        history=tuple(
+            HistoryEntry(message=message, index=index) for index, message in enumerate(said)
+        ),
         tools={SEND_MONEY.name: SEND_MONEY},
         tiers={one.name: tier for one in calls},
         answered=READ,
@@ -52,7 +56,7 @@ def a_view(*calls: ToolCall, source: str | None = None, tier: Tier = Tier.FINANC
 
 def assessed(
     model: ScriptedModel, message: Message, view: SessionView | None = None
-) -> tuple[Assessed, ...]:
+) -> tuple[AssessedInstruction, ...]:
     shown = a_view(*message.tool_calls) if view is None else view
     reading = asyncio.run(EmbeddedJudge(model).assess(message, shown))
     check_reading(reading, message, shown)
@@ -61,7 +65,7 @@ def assessed(
 
 def read_output(
     text: str, planted: dict[str, float], view: SessionView | None = None
-) -> tuple[Assessed, ...]:
+) -> tuple[AssessedInstruction, ...]:
     """What is found in an output, given the chances of pieces that have these words."""
 
     def logit(piece: str) -> float:
@@ -76,11 +80,11 @@ def calling(*calls: ToolCall, text: str = "") -> Message:
     return Message(level=Level.ASSISTANT, parts=parts, tool_calls=calls)
 
 
-def total(item: Assessed) -> float:
+def total(item: AssessedInstruction) -> float:
     return math.fsum(score.value for score in item.scores)
 
 
-def aligned(item: Assessed) -> bool:
+def aligned(item: AssessedInstruction) -> bool:
     return total(item) > item.epsilon
 
 

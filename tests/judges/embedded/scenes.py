@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import Tier, ToolSpec
-from taskshield.judges.embedded.evidence.call_evidence import Evidence, Kind, gather
-from taskshield.judges.embedded.evidence.conversation_index import Story
+from taskshield.judges.embedded.evidence.call_evidence import CallEvidence, Kind, collect_evidence
+from taskshield.judges.embedded.evidence.conversation_index import ConversationIndex
 from taskshield.judges.embedded.evidence.directives import Directive
 from taskshield.judges.embedded.text.segments import Segment
 
@@ -48,9 +48,9 @@ def pieces(*texts: str) -> tuple[Segment, ...]:
     return tuple(found)
 
 
-def story() -> Story:
+def story() -> ConversationIndex:
     """The user asks for a bill to be paid; the agent reads it; something is planted in it."""
-    made = Story()
+    made = ConversationIndex()
     made.hear_user(0, USER)
     made.hear_agent(1, "My reference is QX-5512.", [call("read_file", file_path="bill.txt")])
     made.hear_output(2, BILL)
@@ -62,12 +62,12 @@ def evidence(
     *,
     kind: Kind = Tier.FINANCIAL,
     spec: ToolSpec | None = SEND_MONEY,
-    told: Story | None = None,
+    told: ConversationIndex | None = None,
     directives: Sequence[Directive] = (PLANTED,),
     delegated: str = "",
-) -> Evidence:
+) -> CallEvidence:
     """What is known about a call in this conversation, or in another."""
-    return gather(
+    return collect_evidence(
         asked,
         kind=kind,
         spec=spec,

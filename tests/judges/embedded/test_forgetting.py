@@ -6,17 +6,17 @@ from random import Random
 import pytest
 
 from taskshield.core.history import remember
-from taskshield.core.judge import Turn
+from taskshield.core.judge import HistoryEntry
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.tools import Tier
 from taskshield.judges.embedded.evidence import conversation_index as story_module
 from taskshield.judges.embedded.evidence.argument_values import ArgumentValue
-from taskshield.judges.embedded.evidence.call_evidence import Evidence, gather
-from taskshield.judges.embedded.evidence.conversation_index import Story
+from taskshield.judges.embedded.evidence.call_evidence import CallEvidence, collect_evidence
+from taskshield.judges.embedded.evidence.conversation_index import ConversationIndex
 from taskshield.judges.embedded.evidence.directives import Directive
-from taskshield.judges.embedded.evidence.index_cache import Memory
-from taskshield.judges.embedded.evidence.text_index import Hit, Place, Stream
+from taskshield.judges.embedded.evidence.index_cache import IndexCache
+from taskshield.judges.embedded.evidence.text_index import Match, TextIndex, TextLocation
 from taskshield.judges.embedded.evidence.tokens import tokenize
 from taskshield.judges.embedded.text.segments import Segment, segments
 
@@ -29,11 +29,11 @@ def words(rng: Random, most: int) -> str:
     return " ".join(rng.choice(WORDS) for _ in range(rng.randrange(most)))
 
 
-def turn(rng: Random, index: int) -> Turn:
+def turn(rng: Random, index: int) -> HistoryEntry:
     level = rng.choice([Level.USER, Level.ASSISTANT, Level.TOOL, Level.TOOL])
     text = rng.choice(["", "---", words(rng, 8), words(rng, 60) + ". " + words(rng, 9)])
     calls = [ToolCall(id=f"c{index}", name=rng.choice(["send_it", "read"]), arguments="{}")]
-    return Turn(
+    return HistoryEntry(
         message=Message(
             level=level,
             parts=text_message(level, text).parts,
@@ -44,7 +44,7 @@ def turn(rng: Random, index: int) -> Turn:
     )
 
 
-def evidence(story: Story, rng: Random) -> Evidence:
+def evidence(story: ConversationIndex, rng: Random) -> CallEvidence:
     outputs = list(story.outputs)
     directives = [
         Directive(message=number, text=each.text)
@@ -53,7 +53,7 @@ def evidence(story: Story, rng: Random) -> Evidence:
     ]
     arguments = json.dumps({"a": words(rng, 6), "b": rng.choice(WORDS), "c": words(rng, 12)})
     call = ToolCall(id="x", name="send_it", arguments=arguments)
-    return gather(
+    return collect_evidence(
         call, kind=Tier.EXTERNAL, spec=None, story=story, directives=directives, delegated=""
     )
 
@@ -61,15 +61,15 @@ def evidence(story: Story, rng: Random) -> Evidence:
 @pytest.mark.parametrize("seed", range(12))
 def test_a_story_that_forgot_is_the_story_of_what_is_left(seed: int) -> None:
     rng = Random(seed)
-    memory = Memory()
-    history: tuple[Turn, ...] = ()
+    memory = IndexCache()
+    history: tuple[HistoryEntry, ...] = ()
     let_go = False
     for index in range(60):
         longer = remember(history, turn(rng, index), 400)
         let_go = let_go or len(longer) <= len(history)
         history = longer
         if rng.random() < 0.6:
-            story, anew = memory.take(history), Memory().take(history)
+            story, anew = memory.take(history), IndexCache().take(history)
             assert (story.asked, story.steps, story.outputs) == (
                 anew.asked,
                 anew.steps,
@@ -91,19 +91,19 @@ def test_output_is_read_once_though_old_turns_are_let_go(monkeypatch: pytest.Mon
         return segments(text)
 
     monkeypatch.setattr(story_module, "segments", counted)
-    memory = Memory()
-    history = remember((), Turn(message=text_message(Level.USER, "Read it all.")), 200)
+    memory = IndexCache()
+    history = remember((), HistoryEntry(message=text_message(Level.USER, "Read it all.")), 200)
     for index in range(1, 40):
         message = text_message(Level.TOOL, f"This is text number {index}, and it is rather long.")
-        history = remember(history, Turn(message=message, index=index), 200)
+        history = remember(history, HistoryEntry(message=message, index=index), 200)
         memory.put_back(history, memory.take(history))
     assert len(history) < 20
     assert len(read) == len(set(read)) == 39
 
 
 def test_turns_without_numbers_of_their_own_are_read_anew() -> None:
-    memory = Memory()
-    turns = [Turn(message=text_message(Level.TOOL, f"Text {n}.")) for n in range(4)]
+    memory = IndexCache()
+    turns = [HistoryEntry(message=text_message(Level.TOOL, f"Text {n}.")) for n in range(4)]
     memory.put_back(turns, memory.take(turns))
     left = turns[2:]
     story = memory.take(left)
@@ -113,25 +113,25 @@ def test_turns_without_numbers_of_their_own_are_read_anew() -> None:
 
 
 def test_a_list_that_has_grown_is_another_history() -> None:
-    memory = Memory()
-    turns = [Turn(message=text_message(Level.USER, "One."), index=0)]
+    memory = IndexCache()
+    turns = [HistoryEntry(message=text_message(Level.USER, "One."), index=0)]
     memory.put_back(turns, memory.take(turns))
-    turns.append(Turn(message=text_message(Level.USER, "Two."), index=1))
+    turns.append(HistoryEntry(message=text_message(Level.USER, "Two."), index=1))
     assert memory.take(turns).asked == ["One.", "Two."]
 
 
 def test_a_stream_forgets_its_oldest_message_only() -> None:
-    stream = Stream()
-    places = [Place(message=number, start=0, end=9) for number in (3, 5)]
+    stream = TextIndex()
+    places = [TextLocation(message=number, start=0, end=9) for number in (3, 5)]
     stream.add(tokenize("pump valve"), places[0])
     stream.add(tokenize("valve pump"), places[1])
     value = ArgumentValue(path="", text="valve", kind="text")
     stream.forget(5)
-    assert stream.hit(value) == Hit(1.0, tuple(places))
+    assert stream.hit(value) == Match(1.0, tuple(places))
     stream.forget(3)
-    assert stream.hit(value) == Hit(1.0, (places[1],))
+    assert stream.hit(value) == Match(1.0, (places[1],))
     stream.forget(5)
-    assert stream.hit(value) == Hit()
+    assert stream.hit(value) == Match()
     stream.forget(5)
     stream.add(tokenize("a valve"), places[0])
-    assert stream.hit(value) == Hit(1.0, (places[0],))
+    assert stream.hit(value) == Match(1.0, (places[0],))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from taskshield.judges.embedded.decision.classifier import read_decision
+from taskshield.judges.embedded.decision.classifier import read_classifier
 from taskshield.judges.embedded.decision.features import feature_list
 from taskshield.judges.embedded.network.encoding import load_tokenizer, output_ids
 from taskshield.judges.embedded.network.model import Model
@@ -70,7 +70,7 @@ def test_the_shipped_model_is_near_the_one_in_single_precision(
 
 
 def test_the_shipped_decision_is_for_this_release(model: Model) -> None:
-    read_decision(model.decision, frozenset(feature_list()))
+    read_classifier(model.decision, frozenset(feature_list()))
 
 
 def test_the_shipped_model_tells_the_fixed_texts_apart(scores: list[list[float]]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskshield import AsyncShield, Shield
-from taskshield.core.assessments import Reading
+from taskshield.core.assessments import Assessment
 from taskshield.core.completeness import check_reading
 from taskshield.core.decisions import Decision
 from taskshield.core.instructions import TaskSet
@@ -171,7 +171,7 @@ def test_whatever_comes_is_fully_judged(
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=6))
 def test_a_judge_answers_as_a_new_one_would(questions: list[tuple[int, bool]]) -> None:
-    async def answer(judge: EmbeddedJudge, heard: int, is_tainted: bool) -> Reading:
+    async def answer(judge: EmbeddedJudge, heard: int, is_tainted: bool) -> Assessment:
         view = a_view(STOLEN)
         known = view.tainted if is_tainted else ()
         view = replace(view, history=view.history[:heard], tainted=known)

@@ -5,13 +5,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from taskshield.core.assessments import Reading
+from taskshield.core.assessments import Assessment
 from taskshield.core.chat import ChatRequest
 from taskshield.core.instructions import (
     Instruction,
     Objective,
     Origin,
-    Tainted,
+    TaintedDirective,
     Task,
     TaskSet,
 )
@@ -35,7 +35,7 @@ def view(*tasks: str, tainted: Sequence[str] = (), objectives: Sequence[str] = (
             )
         ),
         tainted=tuple(
-            Tainted(id=f"d{number}", instruction=instruction(text, Level.TOOL))
+            TaintedDirective(id=f"d{number}", instruction=instruction(text, Level.TOOL))
             for number, text in enumerate(tainted, start=1)
         ),
         objectives=tuple(
@@ -56,7 +56,7 @@ def step(text: str, *calls: tuple[str, str]) -> Message:
     )
 
 
-def assess(judge: LLMJudge, message: Message, shown: SessionView) -> Reading:
+def assess(judge: LLMJudge, message: Message, shown: SessionView) -> Assessment:
     return asyncio.run(judge.assess(message, shown))
 
 

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from taskshield.clients.scripted import ScriptedClient
 from taskshield.core.chat import ChatRequest
 from taskshield.core.errors import JudgeOutputInvalid
-from taskshield.core.instructions import Instruction, Objective, Origin, Tainted, Task, TaskSet
-from taskshield.core.judge import SessionView, Turn
+from taskshield.core.instructions import (
+    Instruction,
+    Objective,
+    Origin,
+    TaintedDirective,
+    Task,
+    TaskSet,
+)
+from taskshield.core.judge import HistoryEntry, SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
 from taskshield.core.tools import ToolSpec
@@ -100,7 +107,7 @@ def test_a_call_whose_id_is_that_of_a_task_gets_a_label_of_its_own(id: str) -> N
     view = SessionView(
         tasks=TaskSet(tasks=(TASK,)),
         objectives=(Objective(id="o1", instruction=goal),),
-        tainted=(Tainted(id="d1", instruction=planted),),
+        tainted=(TaintedDirective(id="d1", instruction=planted),),
     )
     asyncio.run(LLMJudge(client).assess(message, view))
     prompt = understand(client.requests[0])
@@ -132,7 +139,7 @@ def test_nothing_from_the_conversation_stands_outside_a_quotation(texts: list[st
     call = ToolCall(id=marked[0], name=marked[0], arguments=marked[0])
     view = SessionView(
         tasks=TaskSet(tasks=(TASK,)),
-        history=tuple(Turn(message=text_message(Level.TOOL, text)) for text in marked),
+        history=tuple(HistoryEntry(message=text_message(Level.TOOL, text)) for text in marked),
         answered=call,
     )
     asyncio.run(LLMJudge(client).assess(output(marked[-1]), view))

@@ -19,7 +19,7 @@ from taskshield.core.errors import (
 from taskshield.core.instructions import (
     Instruction,
     Origin,
-    Tainted,
+    TaintedDirective,
 )
 from taskshield.core.judge_options import Scheme
 from taskshield.core.levels import Level
@@ -322,7 +322,7 @@ def test_tainted_directives_are_shown_with_where_they_were_found() -> None:
         level=Level.TOOL,
         origin=Origin(message=1, tool="read_mail", arguments='{"id": 7}'),
     )
-    shown = replace(view("a"), tainted=(Tainted(id="d1", instruction=found),))
+    shown = replace(view("a"), tainted=(TaintedDirective(id="d1", instruction=found),))
     assess(LLMJudge(client), CALL, shown)
     (tainted,) = understand(client.requests[0]).labelled("tainted")
     assert json.loads(tainted.text) == {

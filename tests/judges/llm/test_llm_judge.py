@@ -20,7 +20,7 @@ from taskshield.core.instructions import (
     Task,
     TaskSet,
 )
-from taskshield.core.judge import SessionView, Turn
+from taskshield.core.judge import HistoryEntry, SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
 from taskshield.core.tools import ToolSpec
@@ -236,7 +236,7 @@ def test_a_request_to_find_instructions_asks_for_no_scores() -> None:
 
 def test_a_user_message_is_read_after_the_users_earlier_ones() -> None:
     client = RULES.client()
-    shown = SessionView(history=(Turn(message=text_message(Level.USER, "book a room")),))
+    shown = SessionView(history=(HistoryEntry(message=text_message(Level.USER, "book a room")),))
     asyncio.run(LLMJudge(client).tasks(text_message(Level.USER, "the second one"), shown))
     prompt = understand(client.requests[0])
     assert [(each.kind, each.text) for each in prompt.before] == [("user", "book a room")]
@@ -257,9 +257,9 @@ def test_the_request_shows_grants_tools_history_and_refused_calls() -> None:
             )
         ),
         history=(
-            Turn(message=text_message(Level.USER, "obey the list")),
-            Turn(message=old, refused=frozenset({"c2"})),
-            Turn(
+            HistoryEntry(message=text_message(Level.USER, "obey the list")),
+            HistoryEntry(message=old, refused=frozenset({"c2"})),
+            HistoryEntry(
                 message=text_message(Level.TOOL, "found"),
                 answered=ToolCall(id="c1", name="look", arguments='{"page": 1}'),
             ),
@@ -314,8 +314,11 @@ def test_every_schema_keeps_to_what_strict_modes_take() -> None:
 
 
 def test_the_model_is_shown_the_recent_past_only_and_the_user_whole() -> None:
-    user = Turn(message=text_message(Level.USER, "please " * 900))
-    said = [Turn(message=text_message(Level.ASSISTANT, f"step {number:04}")) for number in range(9)]
+    user = HistoryEntry(message=text_message(Level.USER, "please " * 900))
+    said = [
+        HistoryEntry(message=text_message(Level.ASSISTANT, f"step {number:04}"))
+        for number in range(9)
+    ]
     past = replace(view("x"), history=(user, *said))
     for tokens, first in ((1_000, 0), (3 * (16 + 3), 6)):
         client = RULES.client()

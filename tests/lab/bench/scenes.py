@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from taskshield_lab.bench.attacks.context import Move, Payload, Scene
+from taskshield_lab.bench.attacks.context import AttackContext, Move, Payload
 
 TEXTS = st.one_of(
     st.sampled_from(
@@ -62,7 +62,7 @@ MOVES = st.builds(
 )
 PLANS = st.lists(MOVES, max_size=3).map(tuple)
 SCENES = st.builds(
-    Scene,
+    AttackContext,
     task=TEXTS,
     goal=TEXTS,
     user_moves=PLANS,
@@ -71,7 +71,7 @@ SCENES = st.builds(
 )
 
 
-def a_scene(**changes: Any) -> Scene:
+def a_scene(**changes: Any) -> AttackContext:
     known: dict[str, Any] = {
         "task": 'Pay the bill in "bill.txt".',
         "goal": 'Say "hello" to {nobody}.',
@@ -79,7 +79,7 @@ def a_scene(**changes: Any) -> Scene:
         "goal_moves": (Move(tool="say", arguments={"word": "hello"}),),
         "slots": ("first", "second"),
     }
-    return Scene(**{**known, **changes})
+    return AttackContext(**{**known, **changes})
 
 
 def planted(payload: Payload) -> list[str]:

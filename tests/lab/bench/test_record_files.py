@@ -8,7 +8,7 @@ import pytest
 
 from taskshield.core.errors import ConfigError, WireFormatError
 from taskshield_lab.bench import record_files
-from taskshield_lab.bench.records import Run
+from taskshield_lab.bench.records import BenchmarkRun
 from tests.lab.bench import synthetic
 
 HEADER = synthetic.header()
@@ -20,7 +20,7 @@ RUNS = [
 
 
 def write(
-    path: Path, runs: list[Run], *, existing: record_files.Existing = "refuse"
+    path: Path, runs: list[BenchmarkRun], *, existing: record_files.Existing = "refuse"
 ) -> frozenset[str]:
     writer, there = record_files.begin(path, HEADER, existing=existing)
     with closing(writer):

@@ -12,7 +12,7 @@ from taskshield.judges.embedded.judge import EmbeddedJudge
 from taskshield.judges.embedded.network.model import Model
 from taskshield_lab.cli import train
 from taskshield_lab.training.pipeline import release
-from taskshield_lab.training.pipeline.training_run import Course
+from taskshield_lab.training.pipeline.training_run import TrainingRun
 from tests.lab.training import few_scenarios, tiny_base
 
 Captured = pytest.CaptureFixture[str]
@@ -111,7 +111,7 @@ def test_a_machine_without_onnx_teaches_and_another_writes_the_model(
 def test_how_much_is_made_and_by_how_many_is_passed_on(
     given: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[Course] = []
+    seen: list[TrainingRun] = []
     monkeypatch.setattr(release, "run", lambda course, *_, **__: seen.append(course))
     made = ["--per-scenario", "4", "--per-task", "5"]
     asked = ["--asked-per-scenario", "7", "--asked-per-task", "8"]

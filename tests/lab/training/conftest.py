@@ -6,7 +6,7 @@ from taskshield_lab.training.conversations.corpus import generate
 from taskshield_lab.training.conversations.labelled import LabelledConversation
 from taskshield_lab.training.network.network import Network, from_base
 from taskshield_lab.training.pipeline import network_training
-from taskshield_lab.training.pipeline.training_run import Course
+from taskshield_lab.training.pipeline.training_run import TrainingRun
 from taskshield_lab.training.sources.scenario_files import (
     read_openings,
     read_scenarios,
@@ -43,9 +43,9 @@ def sample(
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+def course(tmp_path_factory: pytest.TempPathFactory) -> TrainingRun:
     folder = tmp_path_factory.mktemp("course")
-    return Course(
+    return TrainingRun(
         data=few_scenarios.write(folder / "lab" / "data"),
         base=tiny_base.write(folder / "base"),
         alignment=None,
@@ -63,7 +63,7 @@ def taught(monkeypatch: pytest.MonkeyPatch) -> list[Split]:
     """What networks were taught, each without any lesson."""
     splits: list[Split] = []
 
-    def plain(course: Course, split: Split, log: object) -> Network:
+    def plain(course: TrainingRun, split: Split, log: object) -> Network:
         splits.append(split)
         return from_base(course.base)
 

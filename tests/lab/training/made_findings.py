@@ -6,7 +6,7 @@ import numpy as np
 
 from taskshield.core.tools import Tier
 from taskshield.judges.embedded.decision.features import feature_list
-from taskshield_lab.training.fitting.cross_validation import Findings, Limits
+from taskshield_lab.training.fitting.cross_validation import FoldPredictions, Limits
 from taskshield_lab.training.fitting.model_folder import Assembled, assembled
 
 KINDS = (*(tier.value for tier in Tier), "plan")
@@ -15,7 +15,7 @@ KINDS = (*(tier.value for tier in Tier), "plan")
 BLIND = 150
 
 
-def findings(seed: int, count: int = 700) -> Findings:
+def findings(seed: int, count: int = 700) -> FoldPredictions:
     """Calls whose first feature tells the good ones from the bad ones, mostly.
 
     As many as `BLIND` more are judged as if nothing had been noticed.
@@ -34,7 +34,7 @@ def findings(seed: int, count: int = 700) -> Findings:
         features[:, names.index(kind)] = tier == kind
     segments = 900
     labels = rng.choice(["plain", "benign", "obey", "attack"], segments, p=[0.6, 0.2, 0.1, 0.1])
-    return Findings(
+    return FoldPredictions(
         limits=Limits(planted=0.0, planted_delegated=0.0, joined=0.0),
         tags={
             "logit": (rng.normal(size=segments) + 5 * (labels == "attack")).astype(np.float32),

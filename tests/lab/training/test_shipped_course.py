@@ -7,7 +7,7 @@ import pytest
 
 from taskshield.judges.embedded.network.model_files import SHIPPED
 from taskshield_lab.training.fitting import model_folder
-from taskshield_lab.training.fitting.cross_validation import Findings
+from taskshield_lab.training.fitting.cross_validation import FoldPredictions
 from taskshield_lab.training.fitting.model_folder import Assembled, assembled
 from taskshield_lab.training.pipeline import model_card
 
@@ -17,12 +17,14 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(scope="module")
 def made() -> Assembled:
     course = ROOT / "lab" / "data" / "shipped_model"
-    folds = [Findings.load(course / f"fold-{number}.npz") for number in range(3)]
+    folds = [FoldPredictions.load(course / f"fold-{number}.npz") for number in range(3)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             model_folder, "_ablated", lambda *_: {}
         )  # takes ten times as long as the rest
-        kept, foreign = (Findings.load(course / f"{name}.npz") for name in ("kept", "foreign"))
+        kept, foreign = (
+            FoldPredictions.load(course / f"{name}.npz") for name in ("kept", "foreign")
+        )
         return assembled(folds, kept, foreign)
 
 

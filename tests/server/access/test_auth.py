@@ -16,7 +16,7 @@ from taskshield.server.access.auth import (
     presented_key,
 )
 from taskshield.server.access.rate_limits import Rates
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
 from tests.server.stage import keyed, served
@@ -64,7 +64,7 @@ def auth(store: MemoryStore, *, host: str = "127.0.0.1", **more: Any) -> Auth:
 
 
 def refused(status: int) -> Any:
-    return pytest.raises(Refused, check=lambda error: error.problem.status == status)
+    return pytest.raises(RequestError, check=lambda error: error.problem.status == status)
 
 
 def with_key(secret: str) -> Request:

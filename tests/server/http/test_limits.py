@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 from taskshield.server.http.limits import json_body, nested_deeper
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
@@ -94,7 +94,7 @@ def test_a_body_that_is_no_json_is_refused(body: bytes) -> None:
     async def receive() -> dict[str, object]:
         return {"type": "http.request", "body": body}
 
-    with pytest.raises(Refused, check=lambda error: error.problem.status == 400):
+    with pytest.raises(RequestError, check=lambda error: error.problem.status == 400):
         run(json_body(Request({"type": "http", "method": "POST"}, receive)))
 
 

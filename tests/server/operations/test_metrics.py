@@ -2,8 +2,8 @@ import re
 
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.server.operations.metrics import Metrics
-from taskshield.server.sessions.guard import Checked
-from taskshield.server.sessions.snapshots import Asker
+from taskshield.server.sessions.guard import CheckResult
+from taskshield.server.sessions.snapshots import RequestSource
 from tests.engine.sessions import run
 from tests.judging import TableJudge
 from tests.server.stage import ESCALATING, HIJACKED, TENANT, call, guard, output, served, user, wire
@@ -13,13 +13,13 @@ def counted(by: TableJudge | None = None) -> dict[str, float]:
     """The metrics after a conversation, by name and labels."""
     metrics = Metrics()
 
-    def observe(surface: str, checked: Checked) -> None:
+    def observe(surface: str, checked: CheckResult) -> None:
         for decision in checked.decisions:
             metrics.decided(surface, decision)
 
     async def work() -> None:
         one = guard(by=by, observe=observe)
-        await one.conversation(TENANT, HIJACKED, asker=Asker("azure"))
+        await one.conversation(TENANT, HIJACKED, asker=RequestSource("azure"))
 
     run(work())
     return page(metrics.page().decode())
@@ -55,7 +55,9 @@ def test_there_are_only_so_many_names_of_judges() -> None:
     async def work() -> None:
         for number in range(30):
             one = guard(by=TableJudge(name=f"judge-{number}"))
-            checked = await one.check(TENANT, "s", [user()], asker=Asker("test"), begin=True)
+            checked = await one.check(
+                TENANT, "s", [user()], asker=RequestSource("test"), begin=True
+            )
             metrics.decided("test", checked.decisions[0])
 
     run(work())

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from taskshield.core.assessments import TasksReading
+from taskshield.core.assessments import TaskAssessment
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message
@@ -114,7 +114,7 @@ def test_a_failed_self_test_is_run_again(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("taskshield.server.operations.readiness._AGAIN_S", 0.0)
 
     class Returning(TableJudge):
-        async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+        async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
             if len(self.seen) > 10:
                 self.error = None
             return await super().tasks(message, view)

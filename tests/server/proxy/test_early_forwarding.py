@@ -18,13 +18,13 @@ from taskshield.adapters.proxy.anthropic import body as anthropic
 from taskshield.adapters.proxy.openai_chat import body as chat
 from taskshield.adapters.proxy.openai_responses import body as responses
 from taskshield.adapters.proxy.wire_format import Wire
-from taskshield.core.assessments import Reading
+from taskshield.core.assessments import Assessment
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message
-from taskshield.server.proxy.early_forwarding import Ahead
-from taskshield.server.proxy.session_lookup import Asking
-from taskshield.server.sessions.snapshots import Asker
+from taskshield.server.proxy.early_forwarding import EarlyForwarding
+from taskshield.server.proxy.session_lookup import ProxyRequest
+from taskshield.server.sessions.snapshots import RequestSource
 from taskshield.settings import load
 from tests.adapters.proxy.sdks import Seen
 from tests.adapters.proxy.streams import Said
@@ -53,7 +53,7 @@ class Slow(TableJudge):
 
     let: threading.Event = field(default_factory=threading.Event)
 
-    async def assess(self, message: Message, view: SessionView) -> Reading:
+    async def assess(self, message: Message, view: SessionView) -> Assessment:
         if message.level is Level.TOOL:
             await asyncio.to_thread(self.let.wait, 20)
         return await super().assess(message, view)
@@ -190,8 +190,8 @@ ANTHROPIC = {
 
 def may_go(wire: Wire, body: dict[str, Any], **settings: Any) -> bool:
     given = {"server": {"upstream": AHEAD}, **settings}
-    asking = Asking(tenant="t", asker=Asker("proxy"), request=wire.read_request(body))
-    return Ahead(load(given, environment={})).may_go(asking, body)
+    asking = ProxyRequest(tenant="t", asker=RequestSource("proxy"), request=wire.read_request(body))
+    return EarlyForwarding(load(given, environment={})).may_go(asking, body)
 
 
 @pytest.mark.parametrize(

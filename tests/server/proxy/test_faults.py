@@ -13,7 +13,7 @@ import httpx
 import openai
 import pytest
 
-from taskshield.core.assessments import Reading
+from taskshield.core.assessments import Assessment
 from taskshield.core.judge import SessionView
 from taskshield.core.messages import Message
 from tests.adapters.proxy.sdks import payloads
@@ -358,7 +358,7 @@ class Slow(TableJudge):
         self.asked = threading.Event()
         self.given_up = threading.Event()
 
-    async def assess(self, message: Message, view: SessionView) -> Reading:
+    async def assess(self, message: Message, view: SessionView) -> Assessment:
         if GOOD.id not in [call.id for call in message.tool_calls]:
             return await super().assess(message, view)
         self.asked.set()

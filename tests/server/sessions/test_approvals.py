@@ -5,10 +5,10 @@ import pytest
 
 from taskshield.core.errors import StoreError
 from taskshield.core.store import Approval, ApprovalStatus, Store
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 from taskshield.server.sessions.approvals import Approvals
-from taskshield.server.sessions.guard import Guard
-from taskshield.server.sessions.snapshots import Asker
+from taskshield.server.sessions.guard import SessionChecker
+from taskshield.server.sessions.snapshots import RequestSource
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
 from tests.server.stage import ESCALATING, TENANT, Failing, call, guard, user
@@ -16,14 +16,16 @@ from tests.server.stage import ESCALATING, TENANT, Failing, call, guard, user
 MONEY = call("send_money", id="c2", path="evil")
 
 
-async def held(one: Guard) -> Approval:
+async def held(one: SessionChecker) -> Approval:
     """What a person is asked after the agent tried to send money."""
-    checked = await one.check(TENANT, "s", [user(), MONEY], asker=Asker("test"), begin=True)
+    checked = await one.check(TENANT, "s", [user(), MONEY], asker=RequestSource("test"), begin=True)
     (approval,) = checked.approvals.values()
     return approval
 
 
-def people(store: Store, one: Guard, told: list[ApprovalStatus] | None = None) -> Approvals:
+def people(
+    store: Store, one: SessionChecker, told: list[ApprovalStatus] | None = None
+) -> Approvals:
     statuses: list[ApprovalStatus] = [] if told is None else told
     return Approvals(store, one, lambda approval: statuses.append(approval.status))
 
@@ -82,9 +84,9 @@ def test_time_out_denies() -> None:
         asked = await held(one)
         assert (await approvals.wait(TENANT, asked.id, 60)).status == "expired"
         for decided in (approvals.approve, approvals.deny):
-            with pytest.raises(Refused, match="expired already"):
+            with pytest.raises(RequestError, match="expired already"):
                 await decided(TENANT, asked.id, by="Ann")
-        again = await one.check(TENANT, "s", [MONEY], asker=Asker("test"))
+        again = await one.check(TENANT, "s", [MONEY], asker=RequestSource("test"))
         assert not again.decisions[0].allowed
 
     run(work())
@@ -95,8 +97,8 @@ def test_an_approval_after_the_user_has_spoken_comes_too_late() -> None:
         store = MemoryStore()
         one = guard(store, policy=ESCALATING)
         asked = await held(one)
-        await one.check(TENANT, "s", [user("No, stop.")], asker=Asker("test"))
-        with pytest.raises(Refused, match="the user has spoken"):
+        await one.check(TENANT, "s", [user("No, stop.")], asker=RequestSource("test"))
+        with pytest.raises(RequestError, match="the user has spoken"):
             await people(store, one).approve(TENANT, asked.id, by="Ann")
         assert (await people(store, one).get(TENANT, asked.id)).status == "pending"
 
@@ -116,7 +118,9 @@ def test_an_approval_that_was_cut_short_is_completed_the_next_time() -> None:
         await approvals.approve(TENANT, asked.id, by="Ann")
         await approvals.approve(TENANT, asked.id, by="Ann")  # it lets through once all the same
         allowed = [
-            (await one.check(TENANT, "s", [MONEY], asker=Asker("test"))).decisions[0].allowed
+            (await one.check(TENANT, "s", [MONEY], asker=RequestSource("test")))
+            .decisions[0]
+            .allowed
             for _ in range(2)
         ]
         assert allowed == [True, False]
@@ -131,7 +135,7 @@ def test_what_is_approved_is_what_was_held_back_and_nothing_else() -> None:
         asked = await held(one)
         await people(store, one).approve(TENANT, asked.id, by="Ann")
         other = call("send_money", id="c3", path="evil twin")
-        checked = await one.check(TENANT, "s", [other], asker=Asker("test"))
+        checked = await one.check(TENANT, "s", [other], asker=RequestSource("test"))
         assert not checked.decisions[0].allowed
 
     run(work())

@@ -16,11 +16,11 @@ from taskshield.core.store import AuditQuery, AuditRecord, Store
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.session import EngineSession
 from taskshield.engine.state import SessionState
-from taskshield.server.bounded_cache import Recent
-from taskshield.server.http.errors import Refused
-from taskshield.server.sessions.audit_records import Writing
-from taskshield.server.sessions.guard import Checked, Guard, Naming
-from taskshield.server.sessions.snapshots import Asker
+from taskshield.server.bounded_cache import BoundedCache
+from taskshield.server.http.errors import RequestError
+from taskshield.server.sessions.audit_records import TextRedaction
+from taskshield.server.sessions.guard import CheckResult, ResumeKeys, SessionChecker
+from taskshield.server.sessions.snapshots import RequestSource
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
 from tests.judging import TableJudge
@@ -39,7 +39,7 @@ from tests.server.stage import (
     user,
 )
 
-HERE, PROXY, AZURE = Asker("test"), Asker("proxy"), Asker("azure")
+HERE, PROXY, AZURE = RequestSource("test"), RequestSource("proxy"), RequestSource("azure")
 SECRET = "sk-proj-" + "a1B2c3D4" * 5
 
 
@@ -56,7 +56,7 @@ async def in_library(messages: tuple[Message, ...]) -> list[Decision]:
 
 
 async def one_by_one(
-    guarded: Callable[[int], Guard], messages: tuple[Message, ...]
+    guarded: Callable[[int], SessionChecker], messages: tuple[Message, ...]
 ) -> list[Decision]:
     """The messages in a session, each to the guard of its number."""
     await guarded(0).begin(TENANT, id="s", tools=TOOLS)
@@ -168,7 +168,7 @@ def test_a_session_that_others_never_stop_writing_to_is_an_error() -> None:
 def test_what_cannot_be_written_down_has_not_happened() -> None:
     async def work() -> None:
         store = Failing()
-        seen: list[Checked] = []
+        seen: list[CheckResult] = []
         one = guard(store, observe=lambda surface, checked: seen.append(checked))
         await one.begin(TENANT, id="s", tools=TOOLS)
         await one.check(TENANT, "s", [user()], asker=HERE)
@@ -231,12 +231,12 @@ def test_all_messages_of_a_request_or_none() -> None:
 def test_sessions_begin_once_and_only_where_asked_for() -> None:
     async def work() -> None:
         one = guard()
-        with pytest.raises(Refused, match="no such session"):
+        with pytest.raises(RequestError, match="no such session"):
             await one.check(TENANT, "s", [user()], asker=HERE)
         await one.check(TENANT, "s", [user()], asker=HERE, begin=True)
-        with pytest.raises(Refused, match="already"):
+        with pytest.raises(RequestError, match="already"):
             await one.begin(TENANT, id="s")
-        with pytest.raises(Refused, match="no such session"):
+        with pytest.raises(RequestError, match="no such session"):
             await one.session("another tenant", "s")
 
     run(work())
@@ -245,7 +245,7 @@ def test_sessions_begin_once_and_only_where_asked_for() -> None:
 def test_too_many_messages_are_refused() -> None:
     async def work() -> None:
         one = guard(max_messages=4)
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(RequestError) as caught:
             await one.conversation(TENANT, HIJACKED, asker=HERE)
         assert caught.value.problem.status == 413
 
@@ -402,7 +402,7 @@ def test_answers_to_the_same_request_become_sessions_of_their_own() -> None:
         for one, answer in zip(replicas, answers, strict=True):
             begun = await one.conversation(TENANT, asked, asker=PROXY)
             visible = conversation(*asked.messages, answer)
-            naming = Naming(
+            naming = ResumeKeys(
                 names=(one.name(visible),), known=begun.decisions, unless=lambda decision: False
             )
             said = await one.go_on(begun.point, [answer], asker=PROXY, naming=naming)
@@ -422,7 +422,7 @@ def test_a_point_is_named_only_where_the_client_gets_the_answer_as_it_is() -> No
     async def work() -> None:
         one = guard(MemoryStore())
         begun = await one.conversation(TENANT, conversation(user()), asker=PROXY)
-        naming = Naming(
+        naming = ResumeKeys(
             names=("response-1",), known=begun.decisions, unless=lambda each: not each.allowed
         )
         hidden = call("send_money", id="c1", path="evil")
@@ -545,7 +545,7 @@ def test_what_was_held_back_before_the_user_spoke_cannot_be_approved() -> None:
 def test_without_texts_only_hashes_are_stored() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store, writing=Writing(texts=False), policy=ESCALATING)
+        one = guard(store, writing=TextRedaction(texts=False), policy=ESCALATING)
         await one.check(TENANT, "s", HIJACKED.messages, asker=HERE, begin=True)
         stored = await store.session(TENANT, "s")
         assert stored is not None and stored.state is None
@@ -554,7 +554,7 @@ def test_without_texts_only_hashes_are_stored() -> None:
         assert all(re.fullmatch("[0-9a-f]{64}", each.digest) for each in found)
         assert {each.summary for each in (await store.approvals(TENANT)).items} == {""}
         await one.check(TENANT, "s", [user("Go on.")], asker=HERE)
-        with pytest.raises(Refused, match="texts are not stored"):
+        with pytest.raises(RequestError, match="texts are not stored"):
             await guard(store).check(TENANT, "s", [user()], asker=HERE)
 
     run(work())
@@ -563,10 +563,10 @@ def test_without_texts_only_hashes_are_stored() -> None:
 def test_without_texts_a_conversation_is_known_as_long_as_the_process_lives() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store, writing=Writing(texts=False))
+        one = guard(store, writing=TextRedaction(texts=False))
         assert (await one.conversation(TENANT, HIJACKED, asker=HERE)).new == 5
         assert (await one.conversation(TENANT, HIJACKED, asker=HERE)).new == 0
-        other = guard(store, writing=Writing(texts=False))
+        other = guard(store, writing=TextRedaction(texts=False))
         assert (await other.conversation(TENANT, HIJACKED, asker=HERE)).new == 5
 
     run(work())
@@ -649,11 +649,11 @@ def test_a_session_does_not_grow_without_end(texts: bool, monkeypatch: pytest.Mo
     monkeypatch.setattr("taskshield.server.sessions.session_store._LONGEST", 10_000)
 
     async def work() -> None:
-        one = guard(writing=Writing(texts=texts))
+        one = guard(writing=TextRedaction(texts=texts))
         spec = ToolSpec(name="read_file", parameters={"title": "x" * 8_000})
         await one.begin(TENANT, id="s", tools=[spec])
         more = [replace(spec, name="write_file")]
-        with pytest.raises(Refused, match="too large"):
+        with pytest.raises(RequestError, match="too large"):
             await one.check(TENANT, "s", [user()], asker=HERE, tools=more)
         assert (await one.session(TENANT, "s")).state.messages == 0
         await one.check(TENANT, "s", [user()], asker=HERE)
@@ -665,13 +665,13 @@ def test_few_large_sessions_are_kept_at_hand(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("taskshield.server.sessions.session_store._AT_HAND", 20_000)
 
     async def work() -> None:
-        one = guard(writing=Writing(texts=False))  # where what is forgotten is gone
+        one = guard(writing=TextRedaction(texts=False))  # where what is forgotten is gone
         spec = ToolSpec(name="read_file", parameters={"title": "x" * 8_000})
         for id in ("a", "b", "c"):
             await one.begin(TENANT, id=id, tools=[spec])
         for id in ("b", "c"):
             await one.session(TENANT, id)
-        with pytest.raises(Refused, match="texts are not stored"):
+        with pytest.raises(RequestError, match="texts are not stored"):
             await one.session(TENANT, "a")
 
     run(work())
@@ -679,7 +679,7 @@ def test_few_large_sessions_are_kept_at_hand(monkeypatch: pytest.MonkeyPatch) ->
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=40))
 def test_what_was_used_last_is_kept_within_bounds(steps: list[tuple[int, int]]) -> None:
-    recent: Recent[int, int] = Recent(3, weigh=lambda value: value, together=12)
+    recent: BoundedCache[int, int] = BoundedCache(3, weigh=lambda value: value, together=12)
     used: list[tuple[int, int]] = []  # newest last
     for key, value in steps:
         recent.put(key, value)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from taskshield import AsyncShield, Case, Decision, Level, decide
 from taskshield.adapters import stored_values
-from taskshield.core.assessments import Assessed, Score, Trace
+from taskshield.core.assessments import AssessedInstruction, Score, Trace
 from taskshield.core.instructions import Span
 from taskshield.core.messages import Message, Text, ToolCall, digest
 from taskshield.core.policy import Policy
@@ -191,7 +191,9 @@ def test_redacted_cases_replay_and_redacted_states_load(messages: list[Message])
 
 def case(text: str, spans: Mapping[str, Span], **changed: Any) -> Case:
     items = tuple(
-        Assessed(text=word, span=span, scores=(Score(target="t1", value=0.0, reason="no"),))
+        AssessedInstruction(
+            text=word, span=span, scores=(Score(target="t1", value=0.0, reason="no"),)
+        )
         for word, span in spans.items()
     )
     plain = Case(
@@ -232,7 +234,7 @@ def test_a_span_that_ends_within_a_secret_grows_over_it() -> None:
 
 def test_a_refused_call_is_still_the_refused_one() -> None:
     call = ToolCall(id="c", name="login", arguments=json.dumps({"password": "hunter2"}))
-    item = Assessed(
+    item = AssessedInstruction(
         text="log in", call_id="c", scores=(Score(target="t1", value=0.0, reason="no"),)
     )
     asked = case(

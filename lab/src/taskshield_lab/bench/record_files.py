@@ -6,7 +6,7 @@ from typing import Literal, TextIO, TypeVar
 
 from taskshield.adapters import stored_values as values_json
 from taskshield.core.errors import ConfigError, WireFormatError
-from taskshield_lab.bench.records import Header, Run
+from taskshield_lab.bench.records import BenchmarkRun, Header
 
 _T = TypeVar("_T")
 
@@ -16,7 +16,7 @@ class Archive:
     """All that a file holds."""
 
     header: Header
-    runs: tuple[Run, ...]
+    runs: tuple[BenchmarkRun, ...]
 
 
 def read(path: Path) -> Archive:
@@ -27,9 +27,9 @@ def read(path: Path) -> Archive:
     """
     lines = _lines(path)
     header = _header(path, lines)
-    runs: dict[str, Run] = {}
+    runs: dict[str, BenchmarkRun] = {}
     for number, text in enumerate(lines[1:], start=2):
-        run = _parsed(Run, text, path, number)
+        run = _parsed(BenchmarkRun, text, path, number)
         earlier = runs.get(run.id)
         if earlier is not None and earlier.error is None:
             raise WireFormatError(f"{path}, line {number}: a second record of the same run")
@@ -37,7 +37,7 @@ def read(path: Path) -> Archive:
     return Archive(header=header, runs=tuple(runs.values()))
 
 
-def line(run: Run) -> str:
+def line(run: BenchmarkRun) -> str:
     """A run as it stands in a file."""
     return values_json.dump(run)
 
@@ -92,7 +92,9 @@ Existing = Literal["refuse", "resume", "overwrite"]
 """
 
 
-def begin(path: Path, header: Header, *, existing: Existing) -> tuple[Writer, tuple[Run, ...]]:
+def begin(
+    path: Path, header: Header, *, existing: Existing
+) -> tuple[Writer, tuple[BenchmarkRun, ...]]:
     """Get ready to write: the writer, and the runs that are already there.
 
     Args:

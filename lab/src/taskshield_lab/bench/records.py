@@ -82,7 +82,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class RecordedStep:
     """One message, and the shield's word on it."""
 
     level: Level
@@ -107,7 +107,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class BenchmarkRun:
     """One conversation of the exam."""
 
     suite: str
@@ -135,7 +135,7 @@ class Run:
     recorded_utility: bool | None = None
     """For a replay: what the record itself says."""
     recorded_hijacked: bool | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RecordedStep, ...] = ()
 
     @property
     def id(self) -> str:

@@ -115,9 +115,9 @@ def run(given: argparse.Namespace) -> int:
     from taskshield_lab.training.network.training_loop import Schedule
     from taskshield_lab.training.pipeline import release
     from taskshield_lab.training.pipeline.predictions import taught
-    from taskshield_lab.training.pipeline.training_run import Course
+    from taskshield_lab.training.pipeline.training_run import TrainingRun
 
-    course = Course(
+    course = TrainingRun(
         data=given.data,
         base=given.base,
         alignment=given.alignment,

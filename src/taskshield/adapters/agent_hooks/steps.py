@@ -64,7 +64,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class HookStep:
     """What is to be done about an event."""
 
     tools: tuple[ToolSpec, ...] = ()
@@ -75,33 +75,33 @@ class Step:
     """The verdict, where it is known already."""
 
 
-def step_of(event: Event, memory: Memory) -> Step:
+def step_of(event: Event, memory: Memory) -> HookStep:
     """What is to be done about this event, given what was seen in its session."""
     payload = event.payload
     match payload:
         case AgentStartup():
             names = payload.tools_registered
-            return Step(tools=(*(ToolSpec(name=name) for name in names), *event.tools))
+            return HookStep(tools=(*(ToolSpec(name=name) for name in names), *event.tools))
         case PreModelCall():
             new = (each for each in payload.system if digest(each.text) not in memory.system)
-            return Step(tools=event.tools, messages=tuple(new))
+            return HookStep(tools=event.tools, messages=tuple(new))
         case PreToolCall():
             seen = _seen(payload.call, memory)
             if seen is not None:
-                return Step(tools=event.tools, answer=seen.verdict)
+                return HookStep(tools=event.tools, answer=seen.verdict)
             call = Message(level=Level.ASSISTANT, tool_calls=(payload.call,))
-            return Step(tools=event.tools, messages=(call,))
+            return HookStep(tools=event.tools, messages=(call,))
         case PostToolCall():
             seen = memory.calls.get(payload.call.id)
             answers = payload.call.id if seen is None else seen.id
             output = replace(payload.message, answers=answers)
-            return Step(tools=event.tools, messages=(output,))
+            return HookStep(tools=event.tools, messages=(output,))
         case Output() if memory.said == digest(payload.message.text):
-            return Step(tools=event.tools, answer=memory.said_verdict)
+            return HookStep(tools=event.tools, answer=memory.said_verdict)
         case Input() | PostModelCall() | Output():
-            return Step(tools=event.tools, messages=(payload.message,))
+            return HookStep(tools=event.tools, messages=(payload.message,))
         case AgentShutdown():
-            return Step()
+            return HookStep()
         case _ as unreachable:
             assert_never(unreachable)
 

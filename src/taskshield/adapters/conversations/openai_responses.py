@@ -58,7 +58,7 @@ _LABELS = frozenset({"id", "call_id", "type", "status", "caller", *_RESULTS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ResponseTurn:
     """A message and where it came from."""
 
     message: Message
@@ -77,7 +77,7 @@ def parse(payload: object) -> Conversation:
     return Conversation(messages=messages, tools=tuple(_tools(root)))
 
 
-def turns(payload: object) -> list[Turn]:
+def turns(payload: object) -> list[ResponseTurn]:
     """The messages of `parse`, each with its place in the input."""
     return _conversation(_root(payload))
 
@@ -103,37 +103,37 @@ def _root(payload: object) -> Field:
     return root
 
 
-def _conversation(root: Field) -> list[Turn]:
-    found: list[Turn] = []
+def _conversation(root: Field) -> list[ResponseTurn]:
+    found: list[ResponseTurn] = []
     given = root["instructions"]
     if isinstance(given.value, str):
         words = filled((Text(text=given.value),))
-        found.append(Turn(message=Message(level=Level.SYSTEM, parts=words)))
+        found.append(ResponseTurn(message=Message(level=Level.SYSTEM, parts=words)))
     elif given.given:
         found += (replace(turn, item=None) for turn in _turns(given.elements()))
     if isinstance(root["input"].value, str):
         words = filled((Text(text=root["input"].text()),))
-        return [*found, Turn(message=Message(level=Level.USER, parts=words))]
+        return [*found, ResponseTurn(message=Message(level=Level.USER, parts=words))]
     return [*found, *_turns(root["input"].elements())]
 
 
-def _turns(items: Iterable[Field]) -> Iterator[Turn]:
+def _turns(items: Iterable[Field]) -> Iterator[ResponseTurn]:
     """The items' messages; what the assistant says and calls in a row is one message."""
-    spoken: Turn | None = None
+    spoken: ResponseTurn | None = None
     for number, item in enumerate(items):
         for message in _messages(item, number):
             if message.level is Level.ASSISTANT:
-                spoken = _joined(spoken, Turn(message=message, item=number))
+                spoken = _joined(spoken, ResponseTurn(message=message, item=number))
                 continue
             if spoken is not None:
                 yield spoken
                 spoken = None
-            yield Turn(message=message, item=number)
+            yield ResponseTurn(message=message, item=number)
     if spoken is not None:
         yield spoken
 
 
-def _joined(before: Turn | None, turn: Turn) -> Turn:
+def _joined(before: ResponseTurn | None, turn: ResponseTurn) -> ResponseTurn:
     if before is None:
         return turn
     first, second = before.message, turn.message

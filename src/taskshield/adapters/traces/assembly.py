@@ -25,7 +25,7 @@ StepKind = Literal["model", "agent", "tool"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class TraceStep:
     """One thing that a tracer recorded, or a part of it."""
 
     kind: StepKind
@@ -54,7 +54,7 @@ class Piece:
     """Id of the conversation or, where none is recorded, of the trace."""
     named: bool
     """Whether the group is a conversation's own id, which later traces of it share."""
-    step: Step
+    step: TraceStep
 
 
 def conversations(pieces: Iterable[Piece]) -> list[Conversation]:
@@ -112,9 +112,9 @@ class _Thread:
         return any(message.answers == id for message in self.messages)
 
 
-def _whole(steps: Iterable[Step]) -> list[Step]:
+def _whole(steps: Iterable[TraceStep]) -> list[TraceStep]:
     """The steps in order, with the parts of each put together."""
-    whole: dict[tuple[str, str], Step] = {}
+    whole: dict[tuple[str, str], TraceStep] = {}
     for step in sorted(steps, key=lambda step: step.start):
         key = (step.turn, step.id)
         known = whole.get(key)
@@ -136,7 +136,7 @@ def _together(before: tuple[Message, ...], more: tuple[Message, ...]) -> tuple[M
     return before if before == more else (*before, *more)
 
 
-def _place(step: Step, threads: list[_Thread], *, named: bool) -> None:
+def _place(step: TraceStep, threads: list[_Thread], *, named: bool) -> None:
     """Put a call where it goes on, or begin another conversation with it."""
     marks = [_mark(message) for message in step.messages]
     if any(thread.marks[: len(marks)] == marks for thread in threads):
@@ -155,7 +155,7 @@ def _place(step: Step, threads: list[_Thread], *, named: bool) -> None:
 
 
 def _continued(
-    step: Step, marks: Sequence[str], threads: Sequence[_Thread], named: bool
+    step: TraceStep, marks: Sequence[str], threads: Sequence[_Thread], named: bool
 ) -> tuple[_Thread | None, int]:
     """For a call that holds only what is new: where it goes on, and how much of it is known.
 
@@ -179,7 +179,7 @@ def _continued(
     return None, 0
 
 
-def _fill_in(step: Step, threads: list[_Thread]) -> None:
+def _fill_in(step: TraceStep, threads: list[_Thread]) -> None:
     """Add a run of a tool where no call of a model tells of it."""
     calls = [call for message in step.given for call in message.tool_calls]
     for call in calls:
@@ -195,7 +195,7 @@ def _fill_in(step: Step, threads: list[_Thread]) -> None:
             threads[0].insert(place + offset, message, step.start)
 
 
-def _answer(thread: _Thread, number: int, call: ToolCall, step: Step) -> None:
+def _answer(thread: _Thread, number: int, call: ToolCall, step: TraceStep) -> None:
     """Put the output behind its call, and behind outputs that are there."""
     asked = thread.messages[number].tool_calls
     by_id = [one for one in asked if one.id == call.id]

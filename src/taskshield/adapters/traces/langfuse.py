@@ -13,7 +13,7 @@ from taskshield.adapters.parsing.json_reader import Field, filled
 from taskshield.adapters.parsing.nested_json import structure
 from taskshield.adapters.parsing.tool_output import words_of
 from taskshield.adapters.traces import any_messages, message_parts
-from taskshield.adapters.traces.assembly import Piece, Step, StepKind
+from taskshield.adapters.traces.assembly import Piece, StepKind, TraceStep
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
 from taskshield.core.tools import ToolSpec
@@ -75,7 +75,7 @@ def read(observation: Field) -> Piece | None:
     trace, session = _text(observation, *_TRACE), _text(observation, *_SESSION)
     start, end = (_time(_text(observation, *names)) for names in (_START, _END))
     given, answered = _said(kind, observation)
-    step = Step(
+    step = TraceStep(
         kind=kind,
         id=_text(observation, "id"),
         turn=trace,

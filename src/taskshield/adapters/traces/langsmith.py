@@ -11,7 +11,7 @@ from taskshield.adapters.parsing.json_reader import Field, filled
 from taskshield.adapters.parsing.nested_json import structure
 from taskshield.adapters.parsing.tool_output import words_of
 from taskshield.adapters.traces import any_messages, message_parts
-from taskshield.adapters.traces.assembly import Piece, Step, StepKind
+from taskshield.adapters.traces.assembly import Piece, StepKind, TraceStep
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
 from taskshield.core.tools import ToolSpec
@@ -49,7 +49,7 @@ def read(run: Field) -> Piece | None:
     thread = _thread(extra)
     start, end = (_time(run[key].value) for key in ("start_time", "end_time"))
     given, answered = _said(kind, run, inputs, outputs)
-    step = Step(
+    step = TraceStep(
         kind=kind,
         id=_text(run["id"]),
         turn=trace,

@@ -13,7 +13,7 @@ from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.parsing.nested_json import structure
 from taskshield.adapters.parsing.tool_output import words_of
 from taskshield.adapters.traces import any_messages, message_parts, otel_numbered
-from taskshield.adapters.traces.assembly import Piece, Step, StepKind
+from taskshield.adapters.traces.assembly import Piece, StepKind, TraceStep
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.tools import ToolSpec
@@ -83,7 +83,7 @@ def read(record: Field) -> Piece | None:
         return None
     named = attributes.text("gen_ai.conversation.id")
     trace = record["traceId"].text_or("")
-    step = Step(
+    step = TraceStep(
         kind="model" if kind is None else kind,
         id=record["spanId"].text_or(""),
         turn=trace,

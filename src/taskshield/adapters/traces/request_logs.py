@@ -13,7 +13,7 @@ from taskshield.adapters.conversations import detect, openai_responses
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.parsing.nested_json import structure
 from taskshield.adapters.traces import any_messages
-from taskshield.adapters.traces.assembly import Piece, Step
+from taskshield.adapters.traces.assembly import Piece, TraceStep
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation, Message, digest
 
@@ -44,7 +44,7 @@ def read(exchange: Field, number: int) -> Piece:
     asked = _asked(request)
     said = any_messages.answered(_response(exchange["response"]))
     name = _name(exchange) or _name(request)
-    step = Step(
+    step = TraceStep(
         kind="model",
         id=str(number),
         turn=str(number),

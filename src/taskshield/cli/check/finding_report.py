@@ -19,7 +19,7 @@ from taskshield.cli.styles import (
 )
 from taskshield.core.assessments import Score
 from taskshield.core.decisions import Action, Decision, Finding
-from taskshield.core.instructions import Tainted
+from taskshield.core.instructions import TaintedDirective
 from taskshield.core.messages import ToolCall
 from taskshield.core.safe_text import one_line
 
@@ -30,7 +30,7 @@ def aligned(finding: Finding, decision: Decision) -> RenderableType:
 
 
 def misaligned(
-    finding: Finding, decision: Decision, tainted: Mapping[str, Tainted]
+    finding: Finding, decision: Decision, tainted: Mapping[str, TaintedDirective]
 ) -> RenderableType:
     """A finding that is not, with why and what policy does about it."""
     lines = [

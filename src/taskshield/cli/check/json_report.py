@@ -6,7 +6,7 @@ from dataclasses import asdict
 from taskshield.cli.check_result import Outcome
 from taskshield.core.assessments import Score
 from taskshield.core.decisions import CallVerdict, Decision, Finding
-from taskshield.core.instructions import Objective, Tainted, Task
+from taskshield.core.instructions import Objective, TaintedDirective, Task
 
 
 def report_json(outcome: Outcome) -> str:
@@ -41,7 +41,7 @@ def _objective(objective: Objective) -> dict[str, object]:
     return {"id": objective.id, "text": objective.text}
 
 
-def _tainted(directive: Tainted) -> dict[str, object]:
+def _tainted(directive: TaintedDirective) -> dict[str, object]:
     instruction = directive.instruction
     return {"id": directive.id, "text": instruction.text, "message": instruction.origin.message}
 

@@ -25,7 +25,7 @@ from taskshield.cli.styles import (
     WARNING,
 )
 from taskshield.core.decisions import Decision, Outage
-from taskshield.core.instructions import Tainted
+from taskshield.core.instructions import TaintedDirective
 from taskshield.core.levels import Level
 from taskshield.core.safe_text import one_line, visible
 
@@ -35,7 +35,7 @@ _Row = tuple[Text, RenderableType]
 """A label and what it is about."""
 
 
-def step(decision: Decision, tainted: Mapping[str, Tainted]) -> RenderableType:
+def step(decision: Decision, tainted: Mapping[str, TaintedDirective]) -> RenderableType:
     """The message, in a line or two where all is well and in full where it is not."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(width=_LABEL_WIDTH, no_wrap=True)
@@ -88,7 +88,7 @@ def _source(decision: Decision) -> str:
     return "unknown call" if answers is None else f"unknown call {one_line(answers, NAME_LENGTH)}"
 
 
-def _rows(decision: Decision, tainted: Mapping[str, Tainted]) -> Iterator[_Row]:
+def _rows(decision: Decision, tainted: Mapping[str, TaintedDirective]) -> Iterator[_Row]:
     for finding in decision.findings:
         if finding.aligned:
             yield Text("aligned", ALIGNED), finding_report.aligned(finding, decision)

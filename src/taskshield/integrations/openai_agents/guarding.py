@@ -22,7 +22,7 @@ from taskshield.api.shields import AsyncShield
 from taskshield.core.errors import ConfigError
 from taskshield.core.tools import ToolSpec
 from taskshield.integrations.openai_agents.memory import Memory
-from taskshield.integrations.openai_agents.runs import NAME, AnyAgent, Context, Items, Run
+from taskshield.integrations.openai_agents.runs import NAME, AnyAgent, Context, GuardedRun, Items
 
 TContext = TypeVar("TContext")
 
@@ -83,11 +83,11 @@ class _Guard:
         known = id(agent) in self._agents
         return self.agent(agent) if known else _Guard(self._memory).agent(agent)
 
-    def run(self, context: Context) -> Run:
+    def run(self, context: Context) -> GuardedRun:
         """The run that this context belongs to."""
         if _RUN not in vars(context):
-            vars(context)[_RUN] = Run(self._memory, context)
-        run: Run = vars(context)[_RUN]
+            vars(context)[_RUN] = GuardedRun(self._memory, context)
+        run: GuardedRun = vars(context)[_RUN]
         run.context = context
         return run
 

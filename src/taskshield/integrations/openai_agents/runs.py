@@ -56,7 +56,7 @@ class RunRefused(TaskShieldError, sdk.AgentsException):
         self.decision = decision
 
 
-class Run:
+class GuardedRun:
     """What is known about one run. An agent inside a tool has a run of its own."""
 
     def __init__(self, memory: Memory, context: Context) -> None:

@@ -6,7 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from taskshield.core.assessments import Assessed, Reading, Score, TasksReading, Trace
+from taskshield.core.assessments import (
+    AssessedInstruction,
+    Assessment,
+    Score,
+    TaskAssessment,
+    Trace,
+)
 from taskshield.core.errors import JudgeOverwhelmed, JudgeUnavailable
 from taskshield.core.instructions import Objective, Span, Task
 from taskshield.core.judge import SessionView
@@ -14,29 +20,34 @@ from taskshield.core.judge_options import JudgeOptions
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
 from taskshield.judges.embedded.decision import reasons
-from taskshield.judges.embedded.decision.classifier import Decision, read_decision, sigmoid
+from taskshield.judges.embedded.decision.classifier import CallClassifier, read_classifier, sigmoid
 from taskshield.judges.embedded.decision.features import (
     UNASKED,
-    Opinions,
+    NetworkScores,
     feature_list,
     features,
-    opinions_on,
+    network_scores,
 )
 from taskshield.judges.embedded.evidence.call_evidence import (
-    Evidence,
+    CallEvidence,
     Kind,
     acts,
     beside,
-    gather,
+    collect_evidence,
     plan_call,
 )
-from taskshield.judges.embedded.evidence.conversation_index import spoken
-from taskshield.judges.embedded.evidence.directives import DEFINED, Directive, grown, runs
+from taskshield.judges.embedded.evidence.conversation_index import tool_name_words
+from taskshield.judges.embedded.evidence.directives import (
+    DEFINED,
+    Directive,
+    directive_segments,
+    group_neighbours,
+)
 from taskshield.judges.embedded.evidence.explanation import explained_share
-from taskshield.judges.embedded.evidence.index_cache import Memory
+from taskshield.judges.embedded.evidence.index_cache import IndexCache
 from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.network.model import Model, shared
-from taskshield.judges.embedded.tasks.assistant_plans import planned
+from taskshield.judges.embedded.tasks.assistant_plans import read_plans
 from taskshield.judges.embedded.tasks.user_tasks import read_tasks
 from taskshield.judges.embedded.text.segments import Segment, segments
 
@@ -62,8 +73,8 @@ class EmbeddedJudge:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._decision: Decision = read_decision(model.decision, frozenset(feature_list()))
-        self._memory = Memory()
+        self._decision: CallClassifier = read_classifier(model.decision, frozenset(feature_list()))
+        self._memory = IndexCache()
         self._trace = Trace(judge=NAME, prompt=model.label)
 
     @property
@@ -71,12 +82,12 @@ class EmbeddedJudge:
         """Always the same; the trace names the model."""
         return NAME
 
-    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+    async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
         """The instructions of a user message. Objectives of a system message are not read."""
         drafts = read_tasks(message.text) if message.level is Level.USER else ()
-        return TasksReading(tasks=drafts, trace=self._trace)
+        return TaskAssessment(tasks=drafts, trace=self._trace)
 
-    async def assess(self, message: Message, view: SessionView) -> Reading:
+    async def assess(self, message: Message, view: SessionView) -> Assessment:
         """The directives of a tool's output, or the plans and calls of the agent, each scored."""
         texts = (message.text, *(call.arguments for call in message.tool_calls))
         if any(len(text) > _LARGEST for text in texts):
@@ -91,20 +102,22 @@ class EmbeddedJudge:
             raise JudgeUnavailable(f"the embedded judge broke: {type(error).__name__}") from error
         finally:
             stop.set()  # a thread cannot be cancelled; whoever timed out has stopped waiting
-        return Reading(items=tuple(items), trace=self._trace)
+        return Assessment(items=tuple(items), trace=self._trace)
 
     async def aclose(self) -> None:
         """The model stays loaded; others in this process may use it."""
 
-    def _output(self, message: Message, view: SessionView, stop: Event) -> list[Assessed]:
+    def _output(
+        self, message: Message, view: SessionView, stop: Event
+    ) -> list[AssessedInstruction]:
         tool = "" if view.answered is None else view.answered.name
         found = segments(message.text)
         # What answers no call is read by itself: definitions of tools are, and are taught so.
-        head = inputs.heading(spoken(tool), _request(view)) if tool else ""
+        head = inputs.heading(tool_name_words(tool), _request(view)) if tool else ""
         chances = self._chances(head, found, stop)
         delegated = _delegated(view)
         limit = self._decision.planted_delegated if delegated else self._decision.planted
-        chosen = grown(found, chances, seed=limit, joined=self._decision.joined)
+        chosen = directive_segments(found, chances, seed=limit, joined=self._decision.joined)
         spared: set[int] = set()
         if len(view.tasks):  # where the user wants nothing yet, even what is spared serves nothing
             likely = (n for n, chance in enumerate(chances) if chance >= _HARMLESS)
@@ -112,13 +125,13 @@ class EmbeddedJudge:
         items = []
         for numbers, aligned in ((chosen, False), (spared, True)):
             reason = reasons.for_directive(tool, aligned=aligned, delegated=delegated)
-            for run in runs(found, numbers):
+            for run in group_neighbours(found, numbers):
                 chance = max(chances[run.first : run.last + 1])
                 if not aligned:
                     # It grew from one that is as likely as that.
                     chance = min(1.0, max(chance, limit + _ROUNDING))
                 items.append(
-                    Assessed(
+                    AssessedInstruction(
                         text=run.text,
                         span=Span(start=found[run.first].start, end=found[run.last].end),
                         scores=_shared_out(1 - chance, run.text, view.tasks.tasks, reason),
@@ -134,12 +147,12 @@ class EmbeddedJudge:
         chance = self._decision.directive.probability
         return [chance(logit) for _, logit in zip(found, logits, strict=True)]
 
-    def _step(self, message: Message, view: SessionView, stop: Event) -> list[Assessed]:
+    def _step(self, message: Message, view: SessionView, stop: Event) -> list[AssessedInstruction]:
         directives = [*_directives(view), *self._defined(message.tool_calls, view, stop)]
         delegated = _delegated(view)
 
-        def gathered(call: ToolCall, kind: Kind) -> Evidence:
-            return gather(
+        def gathered(call: ToolCall, kind: Kind) -> CallEvidence:
+            return collect_evidence(
                 call,
                 kind=kind,
                 spec=view.tools.get(call.name),
@@ -150,7 +163,9 @@ class EmbeddedJudge:
 
         story = self._memory.take(view.history)
         try:
-            plans = [(gathered(plan_call(one.text), "plan"), one) for one in planned(message.text)]
+            plans = [
+                (gathered(plan_call(one.text), "plan"), one) for one in read_plans(message.text)
+            ]
             calls = [gathered(call, view.tiers[call.name]) for call in message.tool_calls]
         finally:
             self._memory.put_back(view.history, story)
@@ -170,12 +185,14 @@ class EmbeddedJudge:
         for spec in view.naming:
             found = beside(segments("\n".join(spec.texts)), calls)
             chances = self._chances("", found, stop)
-            for run in runs(found, grown(found, chances, seed=limit, joined=joined)):
+            for run in group_neighbours(
+                found, directive_segments(found, chances, seed=limit, joined=joined)
+            ):
                 yield Directive(message=DEFINED, text=run.text, tool=spec.name)
 
     def _judged(
-        self, evidence: Evidence, view: SessionView, *, text: str, plan: Span | None = None
-    ) -> Assessed:
+        self, evidence: CallEvidence, view: SessionView, *, text: str, plan: Span | None = None
+    ) -> AssessedInstruction:
         opinions = self._opinions(evidence)
         chance = self._chance(evidence, opinions)
         least = self._decision.threshold(evidence.kind)
@@ -191,7 +208,7 @@ class EmbeddedJudge:
             told=bool(asking),
             aside=max(opinions.asides, default=UNASKED) > _ASKED,
         )
-        return Assessed(
+        return AssessedInstruction(
             text=text,
             span=plan,
             call_id=None if evidence.kind == "plan" else evidence.call.id,
@@ -206,22 +223,22 @@ class EmbeddedJudge:
             epsilon=least,
         )
 
-    def _opinions(self, evidence: Evidence) -> Opinions:
+    def _opinions(self, evidence: CallEvidence) -> NetworkScores:
         """What the model says; where nothing happens, only who asks for it."""
-        asked = inputs.who_asks(evidence)
+        asked = inputs.asks_inputs(evidence)
         serves = 0.0
         if acts(evidence.kind):
             (_, serves), *said = self._model.pairs([inputs.serves(evidence), *asked])
         else:
             said = self._model.pairs(asked)
-        opinions = opinions_on(evidence, serves, [logit for logit, _ in said])
+        opinions = network_scores(evidence, serves, [logit for logit, _ in said])
         if opinions.loudest is None:
             return opinions
         words = evidence.asides[opinions.loudest].directive.text
         (directs,) = self._model.tags(inputs.heading("", evidence.request), [words])
         return replace(opinions, directs=directs)
 
-    def _chance(self, evidence: Evidence, opinions: Opinions) -> float:
+    def _chance(self, evidence: CallEvidence, opinions: NetworkScores) -> float:
         if evidence.kind == "plan":
             return self._decision.plan_serves(opinions.pressed)
         return self._decision.serves(features(evidence, opinions))

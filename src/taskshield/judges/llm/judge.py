@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import assert_never
 
-from taskshield.core.assessments import Assessed, Reading, TasksReading, Trace
+from taskshield.core.assessments import AssessedInstruction, Assessment, TaskAssessment, Trace
 from taskshield.core.chat import ChatClient
 from taskshield.core.history import recent
 from taskshield.core.judge import SessionView
@@ -56,17 +56,17 @@ class LLMJudge:
         """Close the client."""
         await self._client.aclose()
 
-    async def tasks(self, message: Message, view: SessionView) -> TasksReading:
+    async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
         """Read a user or system message, or both at once, in one call."""
         asker = self._asker()
         goals = await asker.ask(reading_of(message, view))
-        return TasksReading(
+        return TaskAssessment(
             tasks=goals.tasks,
             objectives=goals.objectives,
             trace=self._trace(asker),
         )
 
-    async def assess(self, message: Message, view: SessionView) -> Reading:
+    async def assess(self, message: Message, view: SessionView) -> Assessment:
         """Find and score the instructions of an assistant or tool message."""
         view = replace(view, history=recent(view.history, self._prompt_history_tokens))
         calls = [call_item(call, view.tools) for call in message.tool_calls]
@@ -79,7 +79,7 @@ class LLMJudge:
                 items = await _one_by_one(asker, view, text=text, calls=calls)
             case _ as unreachable:
                 assert_never(unreachable)
-        return Reading(items=items, trace=self._trace(asker))
+        return Assessment(items=items, trace=self._trace(asker))
 
     def _asker(self) -> Asker:
         return Asker(
@@ -94,10 +94,10 @@ class LLMJudge:
 
 async def _one_by_one(
     asker: Asker, view: SessionView, *, text: Message | None, calls: list[Item]
-) -> tuple[Assessed, ...]:
+) -> tuple[AssessedInstruction, ...]:
     """The paper's scheme: find the instructions, then ask about each on its own."""
     found = () if text is None else await asker.ask(extraction(text, view))
-    scored: list[Assessed] = []
+    scored: list[AssessedInstruction] = []
     for number, item in enumerate(found):
         given = instruction_item(number, item.text, view.answered)
         (answer,) = await asker.ask(judgement(view, items=[given]))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from taskshield.core.assessments import Assessed, TaskDraft
+from taskshield.core.assessments import AssessedInstruction, TaskDraft
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message
@@ -58,7 +58,7 @@ def reading_of(message: Message, view: SessionView) -> Question[TasksAnswer, Goa
 
 def judgement(
     view: SessionView, *, text: Message | None = None, items: Sequence[Item] = ()
-) -> Question[JudgeAnswer, tuple[Assessed, ...]]:
+) -> Question[JudgeAnswer, tuple[AssessedInstruction, ...]]:
     """Which instructions stand in this text, and how do they and these items serve the targets?"""
     parts = [
         *(["instructions"] if text is not None else []),
@@ -66,7 +66,7 @@ def judgement(
         "scoring",
     ]
 
-    def read(answer: JudgeAnswer, fence: Fence) -> tuple[Assessed, ...]:
+    def read(answer: JudgeAnswer, fence: Fence) -> tuple[AssessedInstruction, ...]:
         entries = given(answer.items, "items") if items else []
         by_id = {fence.id_of(entry.item): entry for entry in entries}
         if len(entries) != len(items) or by_id.keys() != {item.id for item in items}:
@@ -88,12 +88,16 @@ def judgement(
     )
 
 
-def extraction(text: Message, view: SessionView) -> Question[JudgeAnswer, tuple[Assessed, ...]]:
+def extraction(
+    text: Message, view: SessionView
+) -> Question[JudgeAnswer, tuple[AssessedInstruction, ...]]:
     """Which instructions stand in this text? They come back without scores."""
 
-    def read(answer: JudgeAnswer, fence: Fence) -> tuple[Assessed, ...]:
+    def read(answer: JudgeAnswer, fence: Fence) -> tuple[AssessedInstruction, ...]:
         return tuple(
-            Assessed(text=entry.instruction, span=locate(entry.quote, text.text), scores=())
+            AssessedInstruction(
+                text=entry.instruction, span=locate(entry.quote, text.text), scores=()
+            )
             for entry in given(answer.found, "found")
         )
 
@@ -116,7 +120,9 @@ def _draft(entry: TaskEntry, text: str) -> TaskDraft:
     )
 
 
-def _found(answer: JudgeAnswer, text: Message, view: SessionView, fence: Fence) -> list[Assessed]:
+def _found(
+    answer: JudgeAnswer, text: Message, view: SessionView, fence: Fence
+) -> list[AssessedInstruction]:
     return [
         replace(
             _assessed(entry.instruction, entry.scores, view, fence),
@@ -133,11 +139,11 @@ def _assessed(
     fence: Fence,
     *,
     call_id: str | None = None,
-) -> Assessed:
+) -> AssessedInstruction:
     tasks = [task.id for task in view.tasks]
     objectives = [objective.id for objective in view.objectives]
     tainted = [directive.id for directive in view.tainted]
-    return Assessed(
+    return AssessedInstruction(
         text=text,
         call_id=call_id,
         scores=scores_for(entries, tasks, fence, all_of_them=True),

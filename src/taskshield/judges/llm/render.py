@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from taskshield.core.instructions import Tainted
-from taskshield.core.judge import SessionView, Turn
+from taskshield.core.instructions import TaintedDirective
+from taskshield.core.judge import HistoryEntry, SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
 from taskshield.core.quotations import shortened
@@ -120,7 +120,7 @@ def _tasks(view: SessionView, fence: Fence) -> list[str]:
     return quoted
 
 
-def _turn(turn: Turn, fence: Fence) -> str:
+def _turn(turn: HistoryEntry, fence: Fence) -> str:
     message = turn.message
     if message.level is Level.TOOL:
         return _output(message, turn.answered, fence)
@@ -143,7 +143,7 @@ def _output(message: Message, answered: ToolCall | None, fence: Fence) -> str:
     return "\n".join(quotes)
 
 
-def _with_origin(tainted: Tainted) -> str:
+def _with_origin(tainted: TaintedDirective) -> str:
     origin = tainted.instruction.origin
     place = "an unknown call" if origin.tool is None else f"{origin.tool}({origin.arguments})"
     text = shortened(tainted.instruction.text, _TAINTED_BYTES)

@@ -23,8 +23,8 @@ from taskshield.core.errors import ConfigError
 from taskshield.core.store import ApiKey, Scope, Store
 from taskshield.server.access.logins import COOKIE, Logins
 from taskshield.server.access.rate_limits import Rates
-from taskshield.server.bounded_cache import Recent
-from taskshield.server.http.errors import Refused
+from taskshield.server.bounded_cache import BoundedCache
+from taskshield.server.http.errors import RequestError
 
 KEY_PREFIX = "tsk_"
 KEY_HEADERS = ("x-taskshield-key", "ocp-apim-subscription-key", "x-api-key", "authorization")
@@ -140,7 +140,7 @@ class Auth:
         self._per_minute = per_minute
         self._clock = clock
         self._rates = Rates(clock)
-        self._known: Recent[str, tuple[ApiKey, float]] = Recent(_KEPT)
+        self._known: BoundedCache[str, tuple[ApiKey, float]] = BoundedCache(_KEPT)
         self._keyless: tuple[bool, float] | None = None
         self._logins = Logins(store)
         self._attempts = Rates(clock)
@@ -158,7 +158,7 @@ class Auth:
             return Caller(tenant=DEFAULT_TENANT, name="nobody", agent=named)
         if not key.scopes & {scope, *others, "admin"}:
             needed = " or ".join((scope, *others))
-            raise Refused(403, "forbidden", f"the API key lacks the scope {needed}")
+            raise RequestError(403, "forbidden", f"the API key lacks the scope {needed}")
         self._count(key)
         return Caller(tenant=key.tenant, name=key.name, agent=named or key.name)
 
@@ -250,7 +250,7 @@ def _named_agent(request: Request) -> str | None:
     name = request.headers.get(AGENT_HEADER, "").strip()
     if len(name) > _LONGEST_AGENT:
         told = f"{AGENT_HEADER} has at most {_LONGEST_AGENT} characters"
-        raise Refused(400, "invalid_request", told)
+        raise RequestError(400, "invalid_request", told)
     return name or None
 
 
@@ -276,7 +276,7 @@ def _from_this_machine(request: Request) -> bool:
 def _take(rates: Rates, who: str, per_minute: int) -> None:
     wait = rates.take(who, per_minute)
     if wait is not None:
-        raise Refused(
+        raise RequestError(
             429,
             "rate_limited",
             f"more than {per_minute} requests a minute",
@@ -289,5 +289,5 @@ def _good(key: ApiKey) -> bool:
     return key.revoked_at is None and not expired
 
 
-def _unauthenticated(message: str) -> Refused:
-    return Refused(401, "unauthenticated", message, {"www-authenticate": "Bearer"})
+def _unauthenticated(message: str) -> RequestError:
+    return RequestError(401, "unauthenticated", message, {"www-authenticate": "Bearer"})

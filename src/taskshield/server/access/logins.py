@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from taskshield.core.store import Login, Store
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 
 COOKIE = "taskshield_login"
 CSRF_HEADER = "x-taskshield-csrf"
@@ -113,5 +113,5 @@ def _host(origin: str) -> str | None:
         return None
 
 
-def _forged(why: str) -> Refused:
-    return Refused(403, "forged", f"the request is refused: {why}")
+def _forged(why: str) -> RequestError:
+    return RequestError(403, "forged", f"the request is refused: {why}")

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from taskshield.server.bounded_cache import Recent
+from taskshield.server.bounded_cache import BoundedCache
 
 _KEPT = 10_000
 """Buckets that are kept; one that was forgotten is full again."""
@@ -23,7 +23,7 @@ class Rates:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._buckets: Recent[str, _Bucket] = Recent(_KEPT)
+        self._buckets: BoundedCache[str, _Bucket] = BoundedCache(_KEPT)
 
     def take(self, key: str, per_minute: int) -> int | None:
         """Take one request from a key's allowance.

@@ -11,10 +11,10 @@ from typing import assert_never
 from taskshield.core.decisions import Case
 from taskshield.core.levels import Level
 from taskshield.judges.embedded.evidence.argument_values import ArgumentValue, argument_values
-from taskshield.judges.embedded.evidence.conversation_index import Story
+from taskshield.judges.embedded.evidence.conversation_index import ConversationIndex
 from taskshield.judges.embedded.evidence.directives import Directive
 from taskshield.judges.embedded.evidence.provenance import ProvenanceKind, provenance
-from taskshield.judges.embedded.evidence.text_index import Place
+from taskshield.judges.embedded.evidence.text_index import TextLocation
 
 _VALUES = 100
 """Values of one message that are traced."""
@@ -31,15 +31,15 @@ class Traced:
     """Where in the arguments it stands: "recipients[0]"."""
     value: str
     origin: ProvenanceKind
-    places: tuple[Place, ...]
+    places: tuple[TextLocation, ...]
     """The same words in messages before, the best first."""
 
 
 @dataclass(slots=True)
-class Trail:
+class EvidenceTracer:
     """A conversation, message by message."""
 
-    _story: Story = field(default_factory=Story)
+    _story: ConversationIndex = field(default_factory=ConversationIndex)
     _texts: dict[int, str] = field(default_factory=dict)
 
     def follow(self, case: Case) -> tuple[Traced, ...]:
@@ -82,7 +82,7 @@ class Trail:
                     places=tuple(self._narrowed(place, value) for place in found.places),
                 )
 
-    def _narrowed(self, place: Place, value: ArgumentValue) -> Place:
+    def _narrowed(self, place: TextLocation, value: ArgumentValue) -> TextLocation:
         """The value itself where it stands there in so many words, otherwise all around it."""
         text = self._texts[place.message]
         start = text.find(value.text, place.start, place.end)

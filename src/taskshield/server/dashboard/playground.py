@@ -13,14 +13,14 @@ from taskshield.core.instructions import TaskSet
 from taskshield.core.judge import Judge
 from taskshield.core.messages import Conversation
 from taskshield.engine.state import SessionState
-from taskshield.server.dashboard.evidence import Traced, Trail
-from taskshield.server.http.errors import Refused
+from taskshield.server.dashboard.evidence import EvidenceTracer, Traced
+from taskshield.server.http.errors import RequestError
 from taskshield.settings import Settings
 from taskshield.wiring import EMBEDDED, build_judge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class PlaygroundRun:
     """What one judge makes of a conversation."""
 
     judge: str
@@ -50,7 +50,9 @@ class Playground:
         self.judges = tuple(dict.fromkeys((settings.judge, EMBEDDED)))
         """Names of the judges that can be asked."""
 
-    async def run(self, conversation: Conversation, judges: Sequence[str]) -> tuple[Run, ...]:
+    async def run(
+        self, conversation: Conversation, judges: Sequence[str]
+    ) -> tuple[PlaygroundRun, ...]:
         """Judge a whole conversation, all judges at once.
 
         Raises:
@@ -59,11 +61,15 @@ class Playground:
         """
         most = self._settings.server.limits.messages
         if len(conversation.messages) > most:
-            raise Refused(413, "too_many_messages", f"more than {most} messages in one request")
+            raise RequestError(
+                413, "too_many_messages", f"more than {most} messages in one request"
+            )
         unknown = [name for name in judges if name not in self.judges]
         if unknown:
             offered = ", ".join(self.judges)
-            raise Refused(400, "invalid_request", f"judges: there are {offered} here, no others")
+            raise RequestError(
+                400, "invalid_request", f"judges: there are {offered} here, no others"
+            )
         runs = [self._run(conversation, name) for name in dict.fromkeys(judges)]
         return tuple(await asyncio.gather(*runs))
 
@@ -72,11 +78,11 @@ class Playground:
         if self._embedded is not None:
             await self._embedded.aclose()
 
-    async def _run(self, conversation: Conversation, name: str) -> Run:
+    async def _run(self, conversation: Conversation, name: str) -> PlaygroundRun:
         try:
             judge = await self._judge(name)
         except ConfigError as error:
-            return Run(judge=name, error=str(error))
+            return PlaygroundRun(judge=name, error=str(error))
         tools = {spec.name: spec for spec in conversation.tools}
         state = SessionState(id="playground", tools=tools)
         session = AsyncSession(judge=judge, policy=self._policy, state=state)
@@ -86,7 +92,7 @@ class Playground:
                 decisions.append(await session.add(message))
             except ConversationError as error:
                 raise WireFormatError(f"message {len(decisions)}: {error}") from None
-        return Run(
+        return PlaygroundRun(
             judge=name,
             decisions=tuple(decisions),
             tasks=session.tasks,
@@ -122,5 +128,5 @@ def _is_azure(payload: object) -> bool:
 
 
 def _evidence(decisions: Sequence[Decision]) -> tuple[tuple[Traced, ...], ...]:
-    trail = Trail()
+    trail = EvidenceTracer()
     return tuple(trail.follow(decision.case) for decision in decisions)

@@ -39,7 +39,7 @@ class Problem:
     """E.g. when to try again."""
 
 
-class Refused(HTTPException):
+class RequestError(HTTPException):
     """A request that is not carried out.
 
     The framework lets errors of its own kind pass wherever they are raised, and no others.
@@ -68,7 +68,7 @@ def render(problem: Problem) -> Response:
 def problem_of(error: Exception) -> Problem:
     """What a client is told of an error that was raised on its behalf."""
     match error:
-        case Refused():
+        case RequestError():
             return error.problem
         case HTTPException():
             return _problem_of_status(error.status_code, error.headers)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 from taskshield.settings import LimitSettings
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
@@ -62,7 +62,7 @@ class _Body:
         body = b"".join(self.chunks)
         self.chunks.clear()
         if nested_deeper(body, self.limits.depth):
-            raise Refused(
+            raise RequestError(
                 400, "too_deep", f"the body is nested more than {self.limits.depth} levels deep"
             )
         return body
@@ -107,7 +107,7 @@ class Limits:
                 raise
             status, code = (504, "timeout") if body.whole else (408, "request_timeout")
             late = f"the request took longer than {self._limits.request_s:g} seconds"
-            raise Refused(status, code, late) from None
+            raise RequestError(status, code, late) from None
 
 
 async def json_body(request: Request) -> object:
@@ -119,9 +119,9 @@ async def json_body(request: Request) -> object:
     try:
         return json.loads(await request.body())
     except (ValueError, RecursionError):  # a number of absurd length is a ValueError, too
-        raise Refused(400, "invalid_request", "the body is not JSON") from None
+        raise RequestError(400, "invalid_request", "the body is not JSON") from None
 
 
-def _too_long(limits: LimitSettings) -> Refused:
+def _too_long(limits: LimitSettings) -> RequestError:
     """The refusal of a body that is too long."""
-    return Refused(413, "too_large", f"the body is longer than {limits.body_bytes} bytes")
+    return RequestError(413, "too_large", f"the body is longer than {limits.body_bytes} bytes")

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field
 
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 
 _KEPT = 500
 """Events of a tenant that can still be asked for."""
@@ -73,7 +73,7 @@ class Live:
         """
         channel = self._channel(tenant)
         if channel.followers >= _FOLLOWERS:
-            raise Refused(429, "too_many_streams", f"{_FOLLOWERS} streams are open already")
+            raise RequestError(429, "too_many_streams", f"{_FOLLOWERS} streams are open already")
         channel.followers += 1
         try:
             async for event in self._followed(channel, last, pause_s):

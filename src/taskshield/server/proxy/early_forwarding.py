@@ -6,8 +6,8 @@ answer, or must never see what the judge would take out.
 """
 
 from taskshield.adapters.proxy.exchange import Body
-from taskshield.server.bounded_cache import Recent
-from taskshield.server.proxy.session_lookup import Asking, Opened
+from taskshield.server.bounded_cache import BoundedCache
+from taskshield.server.proxy.session_lookup import MatchedSession, ProxyRequest
 from taskshield.settings import Settings
 
 _KEPT = 10_000
@@ -27,14 +27,14 @@ _HARMLESS = frozenset(
 """What a request may ask for without having the upstream do anything but answer."""
 
 
-class Ahead:
+class EarlyForwarding:
     """Knows the settings, and which outputs had to be changed before."""
 
     def __init__(self, settings: Settings) -> None:
         self._wanted = settings.server.upstream.ahead and settings.policy.output == "annotate"
-        self._changed: Recent[int, bool] = Recent(_KEPT)
+        self._changed: BoundedCache[int, bool] = BoundedCache(_KEPT)
 
-    def may_go(self, asking: Asking, body: Body) -> bool:
+    def may_go(self, asking: ProxyRequest, body: Body) -> bool:
         """Whether a request with outputs of tools may go ahead of its judgement."""
         return (
             self._wanted
@@ -43,7 +43,7 @@ class Ahead:
             and not any(self._changed.get(hash(each.text)) for each in asking.messages)
         )
 
-    def learn(self, opened: Opened) -> None:
+    def learn(self, opened: MatchedSession) -> None:
         """Remember what was changed: the client sends it again with every request."""
         if not self._wanted:
             return

@@ -13,19 +13,24 @@ from taskshield.adapters.proxy.openai_responses import body as responses
 from taskshield.adapters.proxy.wire_format import Wire
 from taskshield.core.errors import ConversationError, WireFormatError
 from taskshield.server.access.auth import Caller
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 from taskshield.server.http.limits import json_body
 from taskshield.server.proxy.disconnects import Relay, given_up, unless_gone
-from taskshield.server.proxy.early_forwarding import Ahead
+from taskshield.server.proxy.early_forwarding import EarlyForwarding
 from taskshield.server.proxy.headers import Headers, read_by_us, to_client, to_upstream
 from taskshield.server.proxy.notices import STORED
-from taskshield.server.proxy.response_relay import Whole
-from taskshield.server.proxy.round_trip import Means, Prepared, Turn
-from taskshield.server.proxy.session_lookup import Asking, Sessions
-from taskshield.server.proxy.stored_responses import Rests, gone_on
-from taskshield.server.proxy.upstream import Answered, Asked, Upstream, UpstreamFailed
+from taskshield.server.proxy.response_relay import CompleteRelay
+from taskshield.server.proxy.round_trip import CheckedRequest, ProxyContext, RoundTrip
+from taskshield.server.proxy.session_lookup import ProxyRequest, SessionLookup
+from taskshield.server.proxy.stored_responses import RemovedCallsStore, gone_on
+from taskshield.server.proxy.upstream import (
+    Upstream,
+    UpstreamFailed,
+    UpstreamRequest,
+    UpstreamResponse,
+)
 from taskshield.server.services import Services
-from taskshield.server.sessions.snapshots import Asker
+from taskshield.server.sessions.snapshots import RequestSource
 
 SESSION_HEADER = "x-taskshield-session"
 
@@ -38,11 +43,11 @@ class Proxy:
     def __init__(self, server: Services, upstream: Upstream, *, surface: str) -> None:
         self._upstream = upstream
         self._surface = surface
-        self._ahead = Ahead(server.settings)
-        self._means = Means(
+        self._ahead = EarlyForwarding(server.settings)
+        self._means = ProxyContext(
             guard=server.guard,
-            sessions=Sessions(server.guard, server.store, server.settings.policy.value()),
-            rests=Rests(server.store),
+            sessions=SessionLookup(server.guard, server.store, server.settings.policy.value()),
+            rests=RemovedCallsStore(server.store),
             metrics=server.metrics,
         )
 
@@ -62,10 +67,12 @@ class Proxy:
             ClientGone: Nobody waits for the answer any more.
         """
         if request.headers.get("content-encoding", "identity") != "identity":
-            raise Refused(415, "unsupported_encoding", "the body must not be compressed")
+            raise RequestError(415, "unsupported_encoding", "the body must not be compressed")
         body = await json_body(request)
-        asking = _asking(request, caller.tenant, Asker(self._surface, caller.agent), body, wire)
-        asked = Asked(
+        asking = _asking(
+            request, caller.tenant, RequestSource(self._surface, caller.agent), body, wire
+        )
+        asked = UpstreamRequest(
             method="POST",
             path=path.encode(),
             query=request.scope["query_string"],
@@ -94,11 +101,15 @@ class Proxy:
             ClientGone: Nobody waits for it any more.
         """
         if request.query_params.get("stream", "false") != "false":
-            raise Refused(400, "not_guarded", "a stored response cannot be streamed through here")
+            raise RequestError(
+                400, "not_guarded", "a stored response cannot be streamed through here"
+            )
         asked = _asked(request, read_by_us(to_upstream(request.scope["headers"])), b"")
         return await unless_gone(request.receive, self._stored(tenant, id, asked))
 
-    async def _guarded(self, asking: Asking, wire: Wire, body: Body, asked: Asked) -> Response:
+    async def _guarded(
+        self, asking: ProxyRequest, wire: Wire, body: Body, asked: UpstreamRequest
+    ) -> Response:
         sending = None
         same = _stays_the_same(asking)
         if same or self._ahead.may_go(asking, body):  # on its way before anything else is done
@@ -115,7 +126,7 @@ class Proxy:
             if not answered.ok:
                 session = (await preparing).opened.point.id
                 return _relayed(answered, [(SESSION_HEADER.encode(), session.encode("latin-1"))])
-            turn = Turn(
+            turn = RoundTrip(
                 self._means,
                 wire,
                 preparing,
@@ -131,10 +142,10 @@ class Proxy:
 
     async def _judged_first(
         self,
-        preparing: "asyncio.Task[Prepared]",
-        asked: Asked,
-        sending: "asyncio.Task[Answered] | None",
-    ) -> "tuple[Asked, asyncio.Task[Answered]]":
+        preparing: "asyncio.Task[CheckedRequest]",
+        asked: UpstreamRequest,
+        sending: "asyncio.Task[UpstreamResponse] | None",
+    ) -> "tuple[UpstreamRequest, asyncio.Task[UpstreamResponse]]":
         """What the upstream is asked once a request is judged, and its answer on the way.
 
         One that went ahead counts only where nothing had to be changed.
@@ -152,7 +163,9 @@ class Proxy:
             sending = asyncio.create_task(self._upstream.send(prepared.asked))
         return prepared.asked, sending
 
-    async def _prepared(self, asking: Asking, wire: Wire, body: Body, asked: Asked) -> Prepared:
+    async def _prepared(
+        self, asking: ProxyRequest, wire: Wire, body: Body, asked: UpstreamRequest
+    ) -> CheckedRequest:
         """Judge a request, and make of it what the upstream is sent."""
         began = time.perf_counter()
         continues = asking.request.continues
@@ -162,12 +175,12 @@ class Proxy:
         try:
             opened = await self._means.sessions.open(asking)
         except ConversationError as error:
-            raise Refused(400, "invalid_conversation", str(error)) from None
+            raise RequestError(400, "invalid_conversation", str(error)) from None
         texts = opened.texts()
         judged = wire.with_outputs(body, texts) if texts else body
         if rest is not None:
             judged = gone_on(judged, rest)
-        return Prepared(
+        return CheckedRequest(
             opened=opened,
             rest=rest,
             body=judged,
@@ -175,7 +188,7 @@ class Proxy:
             spent_s=time.perf_counter() - began,
         )
 
-    async def _stored(self, tenant: str, id: str, asked: Asked) -> Response:
+    async def _stored(self, tenant: str, id: str, asked: UpstreamRequest) -> Response:
         rest = await self._means.rests.get(tenant, id)
         if rest is not None and rest.previous is not None:
             asked = replace(asked, path=f"/v1/responses/{rest.previous}".encode())
@@ -200,7 +213,7 @@ class Proxy:
         return _response(content, answered, [])
 
 
-def _stays_the_same(asking: Asking) -> bool:
+def _stays_the_same(asking: ProxyRequest) -> bool:
     """Whether a request goes upstream as it is, whatever is decided about it: at once, then.
 
     Only tools' outputs are ever rewritten, and only an answer that the provider keeps may need more
@@ -211,8 +224,8 @@ def _stays_the_same(asking: Asking) -> bool:
 
 
 async def _unless_refused(
-    preparing: "asyncio.Task[Prepared]", sending: "asyncio.Task[Answered]"
-) -> Answered:
+    preparing: "asyncio.Task[CheckedRequest]", sending: "asyncio.Task[UpstreamResponse]"
+) -> UpstreamResponse:
     """The upstream's answer, not waited for once it is clear that the request is refused."""
     try:
         await asyncio.wait((preparing, sending), return_when=asyncio.FIRST_COMPLETED)
@@ -224,17 +237,17 @@ async def _unless_refused(
         raise
 
 
-async def _dropped(sending: "asyncio.Task[Answered] | None") -> None:
+async def _dropped(sending: "asyncio.Task[UpstreamResponse] | None") -> None:
     """Let go of a request that nobody wants an answer to."""
     if sending is None:
         return
     sending.cancel()
     (answered,) = await asyncio.gather(sending, return_exceptions=True)
-    if isinstance(answered, Answered):
+    if isinstance(answered, UpstreamResponse):
         await answered.aclose()
 
 
-async def _delivered(turn: Turn, answered: Answered) -> Response:
+async def _delivered(turn: RoundTrip, answered: UpstreamResponse) -> Response:
     if turn.streams:
         headers = [*to_client(answered.headers, read=True), *turn.headers()]
         return Relay(turn.chunks(), status=answered.status, headers=headers, close=turn.aclose)
@@ -245,9 +258,9 @@ async def _delivered(turn: Turn, answered: Answered) -> Response:
     return _response(content, answered, turn.headers())
 
 
-async def _read(answered: Answered) -> Whole:
+async def _read(answered: UpstreamResponse) -> CompleteRelay:
     """An answer of the Responses API in one piece."""
-    answer = Whole(responses)
+    answer = CompleteRelay(responses)
     try:
         async for chunk in answered.chunks():
             answer.feed(chunk)
@@ -258,23 +271,25 @@ async def _read(answered: Answered) -> Whole:
     return answer
 
 
-def _asking(request: Request, tenant: str, asker: Asker, body: object, wire: Wire) -> Asking:
+def _asking(
+    request: Request, tenant: str, asker: RequestSource, body: object, wire: Wire
+) -> ProxyRequest:
     read = wire.read_request(body)
     session = request.headers.get(SESSION_HEADER)
     if session is not None and not 0 < len(session) <= _LONGEST_SESSION:
         told = f"{SESSION_HEADER} must have 1 to {_LONGEST_SESSION} characters"
-        raise Refused(400, "invalid_request", told)
+        raise RequestError(400, "invalid_request", told)
     thread = None
     if wire is responses and isinstance(body, dict):
         if body.get("background"):
             told = "background responses cannot be guarded: ask without `background`"
-            raise Refused(400, "not_guarded", told)
+            raise RequestError(400, "not_guarded", told)
         thread = read.continues if body.get("conversation") is not None else None
-    return Asking(tenant=tenant, asker=asker, request=read, session=session, thread=thread)
+    return ProxyRequest(tenant=tenant, asker=asker, request=read, session=session, thread=thread)
 
 
-def _asked(request: Request, headers: Headers, content: bytes) -> Asked:
-    return Asked(
+def _asked(request: Request, headers: Headers, content: bytes) -> UpstreamRequest:
+    return UpstreamRequest(
         method=request.method,
         path=request.scope["raw_path"],
         query=request.scope["query_string"],
@@ -283,17 +298,17 @@ def _asked(request: Request, headers: Headers, content: bytes) -> Asked:
     )
 
 
-def _with_body(asked: Asked, body: Body) -> Asked:
+def _with_body(asked: UpstreamRequest, body: Body) -> UpstreamRequest:
     return replace(asked, content=json.dumps(body).encode())
 
 
-def _relayed(answered: Answered, ours: Headers) -> Relay:
+def _relayed(answered: UpstreamResponse, ours: Headers) -> Relay:
     headers = [*to_client(answered.headers, read=False), *ours]
     chunks = answered.raw_chunks()
     return Relay(chunks, status=answered.status, headers=headers, close=answered.aclose)
 
 
-def _response(content: bytes, answered: Answered, ours: Headers) -> Response:
+def _response(content: bytes, answered: UpstreamResponse, ours: Headers) -> Response:
     response = Response(content, status_code=answered.status)
     length = (b"content-length", str(len(content)).encode())
     response.raw_headers = [*to_client(answered.headers, read=True), *ours, length]

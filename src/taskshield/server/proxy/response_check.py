@@ -7,15 +7,15 @@ from taskshield.adapters.proxy.exchange import Reply
 from taskshield.core.decisions import Action, Decision
 from taskshield.core.messages import Message
 from taskshield.server.proxy.notices import SAME_IDS, note
-from taskshield.server.sessions.guard import Guard, Naming
-from taskshield.server.sessions.snapshots import Asker, Point
+from taskshield.server.sessions.guard import ResumeKeys, SessionChecker
+from taskshield.server.sessions.snapshots import RequestSource, SessionSnapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class CheckedChoice:
     """One message of an answer, judged."""
 
-    point: Point
+    point: SessionSnapshot
     """Where its session is now."""
     decision: Decision
     refused: frozenset[str]
@@ -27,10 +27,10 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class CheckedResponse:
     """An answer, judged."""
 
-    choices: tuple[Choice, ...]
+    choices: tuple[CheckedChoice, ...]
     """One, or as many as were asked for."""
 
     @property
@@ -56,20 +56,20 @@ class Judged:
         return self.choices[0].decision.content
 
     @property
-    def worst(self) -> Choice | None:
+    def worst(self) -> CheckedChoice | None:
         """The choice that tells most about the answer."""
         held = [choice for choice in self.choices if choice.note is not None]
         return next(iter((*held, *self.choices)), None)
 
 
 async def judge(
-    guard: Guard,
-    point: Point,
+    guard: SessionChecker,
+    point: SessionSnapshot,
     reply: Reply,
     *,
-    asker: Asker,
-    naming: Callable[[Message], Naming | None],
-) -> Judged:
+    asker: RequestSource,
+    naming: Callable[[Message], ResumeKeys | None],
+) -> CheckedResponse:
     """Judge an answer that was given at this point.
 
     Where there are several choices, each is judged as if it were the only one, and becomes a
@@ -88,12 +88,16 @@ async def judge(
     choices = [
         await _choice(guard, point, message, asker, naming(message)) for message in reply.messages
     ]
-    return Judged(choices=tuple(choices))
+    return CheckedResponse(choices=tuple(choices))
 
 
 async def _choice(
-    guard: Guard, point: Point, message: Message, asker: Asker, naming: Naming | None
-) -> Choice:
+    guard: SessionChecker,
+    point: SessionSnapshot,
+    message: Message,
+    asker: RequestSource,
+    naming: ResumeKeys | None,
+) -> CheckedChoice:
     ids = [call.id for call in message.tool_calls]
     ambiguous = len(set(ids)) < len(ids)
     asked: Sequence[Message] = [replace(message, tool_calls=()) if ambiguous else message]
@@ -103,7 +107,7 @@ async def _choice(
     if ambiguous:
         told = SAME_IDS if told is None else f"{told}\n\n{SAME_IDS}"
     refused = frozenset(each.call.id for each in decision.calls if not each.allowed)
-    return Choice(
+    return CheckedChoice(
         point=checked.point,
         decision=decision,
         refused=frozenset(ids) if ambiguous else refused,

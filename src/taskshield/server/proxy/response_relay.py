@@ -17,7 +17,7 @@ from taskshield.adapters.proxy.wire_format import Wire
 from taskshield.core.errors import WireFormatError
 
 
-class Answer(Protocol):
+class ResponseRelay(Protocol):
     """An answer over all its rounds."""
 
     @property
@@ -55,7 +55,7 @@ class Answer(Protocol):
         """What the client makes of all that it was sent."""
 
 
-class Whole:
+class CompleteRelay:
     """An answer in one piece."""
 
     def __init__(self, wire: Wire) -> None:
@@ -121,7 +121,7 @@ class Whole:
         return [json.dumps(with_usage_of(response, self._earlier)).encode()]
 
 
-class Streamed:
+class StreamRelay:
     """An answer as a stream of events."""
 
     def __init__(self, wire: Wire) -> None:
@@ -169,7 +169,7 @@ class Streamed:
 
     def as_seen(self, sent: bytes) -> Reply | None:
         """What the client makes of the stream."""
-        again = Streamed(self._wire)
+        again = StreamRelay(self._wire)
         for _ in again.feed(sent):
             pass
         again.close()

@@ -20,57 +20,57 @@ from taskshield.server.operations.logs import log
 from taskshield.server.operations.metrics import Metrics
 from taskshield.server.proxy.disconnects import given_up
 from taskshield.server.proxy.headers import Headers
-from taskshield.server.proxy.response_check import Choice, Judged, judge
-from taskshield.server.proxy.response_relay import Answer, Streamed, Whole
-from taskshield.server.proxy.session_lookup import Opened, Sessions
-from taskshield.server.proxy.stored_responses import Rest, Rests, rest_of
-from taskshield.server.proxy.upstream import Answered, Asked, UpstreamFailed
-from taskshield.server.sessions.guard import Guard, Naming
-from taskshield.server.sessions.snapshots import Point
+from taskshield.server.proxy.response_check import CheckedChoice, CheckedResponse, judge
+from taskshield.server.proxy.response_relay import CompleteRelay, ResponseRelay, StreamRelay
+from taskshield.server.proxy.session_lookup import MatchedSession, SessionLookup
+from taskshield.server.proxy.stored_responses import RemovedCalls, RemovedCallsStore, rest_of
+from taskshield.server.proxy.upstream import UpstreamFailed, UpstreamRequest, UpstreamResponse
+from taskshield.server.sessions.guard import ResumeKeys, SessionChecker
+from taskshield.server.sessions.snapshots import SessionSnapshot
 
 _LINGER_S = 2.0
 """How long an upstream may keep the connection open after the end of its answer."""
 
-Send = Callable[[Body], Awaitable[Answered]]
+Send = Callable[[Body], Awaitable[UpstreamResponse]]
 """Asks the upstream that the first request went to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class ProxyContext:
     """What turns are made with."""
 
-    guard: Guard
-    sessions: Sessions
-    rests: Rests
+    guard: SessionChecker
+    sessions: SessionLookup
+    rests: RemovedCallsStore
     metrics: Metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class CheckedRequest:
     """A request that was judged."""
 
-    opened: Opened
-    rest: Rest | None
+    opened: MatchedSession
+    rest: RemovedCalls | None
     """What was added about an earlier answer."""
     body: Body
     """What the upstream is sent."""
-    asked: Asked
+    asked: UpstreamRequest
     """The same as it goes over the wire."""
     spent_s: float
     """Time that this took."""
 
 
-class Turn:
+class RoundTrip:
     """The way of one request's answer."""
 
     def __init__(
         self,
-        means: Means,
+        means: ProxyContext,
         wire: Wire,
-        preparing: "asyncio.Task[Prepared]",
+        preparing: "asyncio.Task[CheckedRequest]",
         *,
         send: Send,
-        first: Answered,
+        first: UpstreamResponse,
     ) -> None:
         """Begin.
 
@@ -86,18 +86,18 @@ class Turn:
         self._preparing = preparing
         self._send = send
         self._answered = first
-        self._answer: Answer = Streamed(wire) if first.is_stream else Whole(wire)
+        self._answer: ResponseRelay = StreamRelay(wire) if first.is_stream else CompleteRelay(wire)
         self._body: Body | None = None
-        self._point: Point | None = None
+        self._point: SessionSnapshot | None = None
         self._rounds = 0
         self._sent: list[bytes] = []
         self._spent_s = 0.0
-        self._verdict: Choice | None = None
+        self._verdict: CheckedChoice | None = None
 
     @property
     def streams(self) -> bool:
         """Whether the answer is a stream."""
-        return isinstance(self._answer, Streamed)
+        return isinstance(self._answer, StreamRelay)
 
     def headers(self) -> Headers:
         """What the client is told about the checks, as far as it is known now."""
@@ -147,7 +147,7 @@ class Turn:
         if answer.complete is None:
             raise UpstreamFailed(502, "upstream_broke_off", "the upstream's answer broke off")
 
-    async def _judged(self) -> Judged:
+    async def _judged(self) -> CheckedResponse:
         means, prepared = self._means, await self._preparing
         if self._point is None:
             self._point, self._spent_s = prepared.opened.point, prepared.spent_s
@@ -164,7 +164,7 @@ class Turn:
         self._spent_s += time.perf_counter() - began
         return judged
 
-    def _naming(self, opened: Opened, message: Message, reply: Reply) -> Naming | None:
+    def _naming(self, opened: MatchedSession, message: Message, reply: Reply) -> ResumeKeys | None:
         """How the client goes on from a message that it gets as it is; None where others came."""
         return (
             None if self._rounds else self._means.sessions.naming(opened, message, self._id(reply))
@@ -174,7 +174,7 @@ class Turn:
         """By which the client may go on from an answer."""
         return reply.id if self._wire is responses else None
 
-    async def _tries_again(self, judged: Judged) -> bool:
+    async def _tries_again(self, judged: CheckedResponse) -> bool:
         """Whether the model gets, and takes, another try."""
         feedback, response = judged.feedback, self._answer.response
         if feedback is None or response is None:
@@ -194,7 +194,7 @@ class Turn:
         self._rounds += 1
         return True
 
-    async def _ending(self, judged: Judged) -> list[bytes]:
+    async def _ending(self, judged: CheckedResponse) -> list[bytes]:
         """The rest of what the client gets, once it can go on from there."""
         began = time.perf_counter()
         answer, changed = self._answer, self._rounds > 0 or not judged.allowed
@@ -213,7 +213,7 @@ class Turn:
         self._spent_s += time.perf_counter() - began
         return [_comment(self._outcome()), *ending] if changed and self.streams else ending
 
-    async def _keep_rest(self, judged: Judged, seen: Reply) -> None:
+    async def _keep_rest(self, judged: CheckedResponse, seen: Reply) -> None:
         """Keep what an answer that the provider keeps lacks, for whoever goes on from it."""
         if self._wire is not responses:
             return
@@ -227,7 +227,7 @@ class Turn:
             await self._means.rests.put(asking.tenant, asking.thread, rest)
 
     def _failed(self, error: Exception) -> list[bytes]:
-        if not isinstance(self._answer, Streamed):
+        if not isinstance(self._answer, StreamRelay):
             raise error
         if isinstance(error, StoreError):
             self._means.metrics.store_failed()
@@ -254,7 +254,7 @@ class Turn:
         return {"session": self._preparing.result().opened.point.id} if done else {}
 
 
-async def _next(chunks: AsyncIterator[bytes], answer: Answer) -> bytes | None:
+async def _next(chunks: AsyncIterator[bytes], answer: ResponseRelay) -> bytes | None:
     """The next chunk; None at the end, and where nothing that matters can follow."""
     whole = answer.complete is not None
     try:

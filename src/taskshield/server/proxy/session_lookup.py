@@ -18,17 +18,22 @@ from taskshield.core.store import Store
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.decide import decide
 from taskshield.engine.state import SessionState
-from taskshield.server.proxy.response_check import Choice
-from taskshield.server.sessions.guard import Guard, Naming
-from taskshield.server.sessions.snapshots import Asker, Kept, Point, conversation_names
+from taskshield.server.proxy.response_check import CheckedChoice
+from taskshield.server.sessions.guard import ResumeKeys, SessionChecker
+from taskshield.server.sessions.snapshots import (
+    RequestSource,
+    SessionSnapshot,
+    StoredContent,
+    conversation_names,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class ProxyRequest:
     """Who asks for what, and in which session."""
 
     tenant: str
-    asker: Asker
+    asker: RequestSource
     request: Request
     session: str | None = None
     """As the client's header names it."""
@@ -47,11 +52,11 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class MatchedSession:
     """A request whose messages are judged."""
 
-    asking: Asking
-    point: Point
+    asking: ProxyRequest
+    point: SessionSnapshot
     """Where its session is now."""
     decisions: tuple[Decision | None, ...]
     """One for each message of the request; None for instructions that the session knows."""
@@ -71,15 +76,15 @@ class Opened:
         }
 
 
-class Sessions:
+class SessionLookup:
     """Finds sessions, and lets them be found again."""
 
-    def __init__(self, guard: Guard, store: Store, policy: Policy) -> None:
+    def __init__(self, guard: SessionChecker, store: Store, policy: Policy) -> None:
         self._guard = guard
         self._store = store
         self._people = _asks_people(policy)
 
-    async def open(self, asking: Asking) -> Opened:
+    async def open(self, asking: ProxyRequest) -> MatchedSession:
         """Judge what is new in a request.
 
         Raises:
@@ -97,10 +102,14 @@ class Sessions:
         checked = await self._guard.conversation(
             asking.tenant, asking.request.conversation, asker=asking.asker
         )
-        return Opened(asking=asking, point=checked.point, decisions=checked.decisions)
+        return MatchedSession(asking=asking, point=checked.point, decisions=checked.decisions)
 
     async def answered(
-        self, opened: Opened, choices: Sequence[Choice], seen: Sequence[Message], id: str | None
+        self,
+        opened: MatchedSession,
+        choices: Sequence[CheckedChoice],
+        seen: Sequence[Message],
+        id: str | None,
     ) -> None:
         """Let the client go on from an answer.
 
@@ -114,16 +123,16 @@ class Sessions:
             names = self._names(opened.asking, message, id, waits=choice.verdict == "escalate")
             await self._guard.remember(choice.point, names, (*opened.known, choice.decision))
 
-    def naming(self, opened: Opened, answer: Message, id: str | None) -> Naming:
+    def naming(self, opened: MatchedSession, answer: Message, id: str | None) -> ResumeKeys:
         """How the client goes on from an answer that it gets as it is."""
-        return Naming(
+        return ResumeKeys(
             names=self._names(opened.asking, answer, id, waits=False),
             known=opened.known,
             unless=lambda decision: not decision.allowed,
         )
 
     def _names(
-        self, asking: Asking, answer: Message, id: str | None, *, waits: bool
+        self, asking: ProxyRequest, answer: Message, id: str | None, *, waits: bool
     ) -> tuple[str, ...]:
         """Under which names a client may ask for what follows an answer."""
         names = [self._guard.name(_whole(asking, answer))]
@@ -138,7 +147,7 @@ class Sessions:
         """Whether an answer that the provider keeps went through here and was let through."""
         return await self._guard.named(tenant, _of_response(response)) is not None
 
-    async def _held(self, asking: Asking) -> Opened | None:
+    async def _held(self, asking: ProxyRequest) -> MatchedSession | None:
         """The same request as one whose answer waits for a person.
 
         The session goes on after that answer, so that an approval of it counts.
@@ -153,7 +162,7 @@ class Sessions:
         elif len(known) != sum(heard):
             return None
         left = iter(known)
-        return Opened(
+        return MatchedSession(
             asking=asking,
             point=found.point,
             decisions=tuple(
@@ -162,7 +171,7 @@ class Sessions:
             ),
         )
 
-    async def _in_session(self, asking: Asking) -> Opened:
+    async def _in_session(self, asking: ProxyRequest) -> MatchedSession:
         """The session that the client names, as far as the conversation goes on from it.
 
         Otherwise it is judged from its beginning, and where the name is taken, as another session.
@@ -177,7 +186,7 @@ class Sessions:
                 return await self._gone_on(asking, found.point, decisions)
         return await self._gone_on(asking, _fresh(asking))
 
-    async def _continued(self, asking: Asking) -> Point:
+    async def _continued(self, asking: ProxyRequest) -> SessionSnapshot:
         """Where to go on from an answer or a conversation that the provider keeps."""
         name = _of_response(str(asking.request.continues))
         found = await self._guard.named(asking.tenant, name)
@@ -191,8 +200,8 @@ class Sessions:
         return _fresh(asking) if found is None else found.point
 
     async def _gone_on(
-        self, asking: Asking, point: Point, known: Sequence[Decision] = ()
-    ) -> Opened:
+        self, asking: ProxyRequest, point: SessionSnapshot, known: Sequence[Decision] = ()
+    ) -> MatchedSession:
         new = asking.messages[len(known) :]
         again = asking.request.continues is not None
         heard = [again and _is_known(message, point) for message in new]
@@ -204,14 +213,14 @@ class Sessions:
             point, decided = checked.point, checked.decisions
         left = iter(decided)
         decisions = (*known, *(None if old else next(left) for old in heard))
-        return Opened(asking=asking, point=point, decisions=decisions)
+        return MatchedSession(asking=asking, point=point, decisions=decisions)
 
 
 def _of_response(id: str) -> str:
     return f"proxy response {id}"
 
 
-def _whole(asking: Asking, answer: Message) -> Conversation:
+def _whole(asking: ProxyRequest, answer: Message) -> Conversation:
     """All that the client has sent and been given, as far as it is known here.
 
     What goes on from an answer that is not in the request must not pass for a whole conversation.
@@ -224,14 +233,14 @@ def _whole(asking: Asking, answer: Message) -> Conversation:
     return replace(conversation, messages=messages)
 
 
-def _fresh(asking: Asking) -> Point:
+def _fresh(asking: ProxyRequest) -> SessionSnapshot:
     """A session that has not begun."""
     id = uuid.uuid4().hex if asking.session is None else asking.session
-    kept = Kept(state=SessionState(id=id))
-    return Point(tenant=asking.tenant, version=0, created_at=datetime.now(UTC), kept=kept)
+    kept = StoredContent(state=SessionState(id=id))
+    return SessionSnapshot(tenant=asking.tenant, version=0, created_at=datetime.now(UTC), kept=kept)
 
 
-def _declared(point: Point, tools: Iterable[ToolSpec]) -> Point:
+def _declared(point: SessionSnapshot, tools: Iterable[ToolSpec]) -> SessionSnapshot:
     """The point with tools that its session may not know yet."""
     new = {spec.name: spec for spec in tools if point.state.tools.get(spec.name) != spec}
     if not new:
@@ -240,7 +249,7 @@ def _declared(point: Point, tools: Iterable[ToolSpec]) -> Point:
     return replace(point, kept=replace(point.kept, state=state))
 
 
-def _is_known(message: Message, point: Point) -> bool:
+def _is_known(message: Message, point: SessionSnapshot) -> bool:
     """Whether these are instructions that are sent again with every request."""
     return message.level is Level.SYSTEM and message.text in point.state.system
 

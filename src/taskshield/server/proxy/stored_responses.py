@@ -20,7 +20,7 @@ _BESIDE = "\x1fproxy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rest:
+class RemovedCalls:
     """What a client does not know of an answer."""
 
     previous: str | None = None
@@ -31,21 +31,21 @@ class Rest:
     """What the provider must be told about them."""
 
 
-def rest_of(response: Body, refused: frozenset[str]) -> Rest:
+def rest_of(response: Body, refused: frozenset[str]) -> RemovedCalls:
     """What is left out of an answer."""
     try:
         results = responses.results_of(response, refused, NOT_RUN)
     except ConversationError:
         results = []  # the provider itself will say that a result is missing
     id = response.get("id")
-    return Rest(
+    return RemovedCalls(
         previous=id if isinstance(id, str) else None,
         refused=tuple(sorted(refused)),
         results=tuple(results),
     )
 
 
-def gone_on(body: Body, rest: Rest) -> Body:
+def gone_on(body: Body, rest: RemovedCalls) -> Body:
     """A request that goes on from an answer, as the provider must be asked; it may be the same."""
     known_otherwise = body.get("previous_response_id") not in (None, rest.previous)
     if not known_otherwise and not rest.results:
@@ -53,23 +53,23 @@ def gone_on(body: Body, rest: Rest) -> Body:
     return responses.resumed(body, previous=rest.previous, results=rest.results)
 
 
-class Rests:
+class RemovedCallsStore:
     """What clients do not know of their answers, by the id that they know them by."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def get(self, tenant: str, id: str) -> Rest | None:
+    async def get(self, tenant: str, id: str) -> RemovedCalls | None:
         """What is kept about an answer, or about a conversation of the provider."""
         stored = await self._store.session(tenant + _BESIDE, id)
         if stored is None or stored.state is None:
             return None
         try:
-            return stored_values.load(Rest, stored.state)
+            return stored_values.load(RemovedCalls, stored.state)
         except WireFormatError as error:
             raise StoreError(f"what is stored cannot be read: {error}") from None
 
-    async def put(self, tenant: str, id: str, rest: Rest) -> None:
+    async def put(self, tenant: str, id: str, rest: RemovedCalls) -> None:
         """Keep it."""
         stored = await self._store.session(tenant + _BESIDE, id)
         now = datetime.now(UTC)

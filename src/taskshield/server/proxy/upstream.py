@@ -17,7 +17,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from taskshield.core.errors import ConfigError
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 from taskshield.server.proxy.headers import Headers
 from taskshield.settings import UpstreamSettings
 
@@ -33,12 +33,12 @@ _ZLIB = {"gzip": 31, "x-gzip": 31, "deflate": 47}
 """What `zlib` is told to undo these encodings."""
 
 
-class UpstreamFailed(Refused):
+class UpstreamFailed(RequestError):
     """The upstream could not be reached, fell silent, or answered with what is no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class UpstreamRequest:
     """A request to an upstream."""
 
     method: str
@@ -90,7 +90,7 @@ class Upstream:
         if self._session is not None:
             await self._session.close()
 
-    async def send(self, asked: Asked) -> "Answered":
+    async def send(self, asked: UpstreamRequest) -> "UpstreamResponse":
         """Ask, and wait for the first bytes of the answer, whatever its status.
 
         Raises:
@@ -109,9 +109,9 @@ class Upstream:
                 allow_redirects=False,
                 proxy=base.proxy,
             )
-        return Answered(response)
+        return UpstreamResponse(response)
 
-    def _address(self, asked: Asked) -> tuple[_Base, URL]:
+    def _address(self, asked: UpstreamRequest) -> tuple[_Base, URL]:
         if is_anthropic(asked):
             base, path = self._anthropic, asked.path
         else:
@@ -121,7 +121,7 @@ class Upstream:
         return base, URL(f"{base.url.origin()}{whole}{'?' if query else ''}{query}", encoded=True)
 
 
-class Answered:
+class UpstreamResponse:
     """What an upstream answers; to be closed."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
@@ -183,7 +183,7 @@ class Answered:
         self._response.release()
 
 
-def is_anthropic(asked: Asked) -> bool:
+def is_anthropic(asked: UpstreamRequest) -> bool:
     """Whether a request is meant for Anthropic; the other paths under /v1 are OpenAI's.
 
     Both have e.g. /v1/models, but Anthropic's clients always name a version.
@@ -219,7 +219,7 @@ def _headers(headers: Headers) -> "CIMultiDict[str]":
     try:
         return CIMultiDict((name.decode(), value.decode()) for name, value in headers)
     except UnicodeDecodeError:
-        raise Refused(400, "invalid_request", "a header is not text in UTF-8") from None
+        raise RequestError(400, "invalid_request", "a header is not text in UTF-8") from None
 
 
 def _unpacker(encoding: str) -> "zlib._Decompress":

@@ -17,7 +17,7 @@ from taskshield.server.access.logins import (
 )
 from taskshield.server.dashboard.files import HEADERS, INDEX, read_files, served
 from taskshield.server.http import errors
-from taskshield.server.http.errors import Problem, Refused
+from taskshield.server.http.errors import Problem, RequestError
 from taskshield.server.http.json_response import AsciiResponse
 from taskshield.server.http.limits import json_body
 from taskshield.server.http.surfaces import Surface
@@ -35,7 +35,7 @@ async def file(request: Request) -> Response:
     """What the page is made of."""
     found = _FILES.get(request.path_params["file"])
     if found is None:
-        raise Refused(404, "not_found", "there is no such file")
+        raise RequestError(404, "not_found", "there is no such file")
     return served(found, request)
 
 
@@ -45,7 +45,7 @@ async def me(request: Request) -> Response:
     known = {"judges": list(server.playground.judges), "version": __version__}
     try:
         key = await server.auth.recognise(request)
-    except Refused:
+    except RequestError:
         nobody: dict[str, object] = {"login": "needed", "scopes": [], "tenant": "", "csrf": None}
         return _answer({**nobody, **known, "judges": []})
     return _answer({**_known(key, request), **known})
@@ -57,7 +57,7 @@ async def login(request: Request) -> Response:
     body = await json_body(request)
     key = body.get("key") if isinstance(body, dict) else None
     if not isinstance(key, str):
-        raise Refused(400, "invalid_request", "key: a text is needed")
+        raise RequestError(400, "invalid_request", "key: a text is needed")
     cookie = await services(request).auth.log_in(request, key.strip())
     response = Response(status_code=204, headers=HEADERS)
     set_cookie(response, request, cookie)

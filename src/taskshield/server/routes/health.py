@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.operations.metrics import CONTENT_TYPE
 from taskshield.server.services import services
@@ -28,7 +28,7 @@ async def metrics(request: Request) -> Response:
     """All metrics, as Prometheus reads them."""
     served = services(request)
     if not served.settings.server.metrics:
-        raise Refused(404, "not_found", "metrics are turned off")
+        raise RequestError(404, "not_found", "metrics are turned off")
     return Response(served.metrics.page(), media_type=CONTENT_TYPE)
 
 

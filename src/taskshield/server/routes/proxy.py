@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from taskshield.adapters.proxy.wire_formats import BY_PATH
 from taskshield.server.access.auth import Caller
-from taskshield.server.http.errors import Problem, Refused
+from taskshield.server.http.errors import Problem, RequestError
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.proxy.disconnects import GONE, ClientGone
 from taskshield.server.proxy.handler import Proxy
@@ -45,7 +45,7 @@ async def _served(request: Request, caller: Caller) -> Response:
     proxy: Proxy = request.app.state.proxy
     steps = [step for step in request.scope["path"].split("/") if step]
     if "." in steps or ".." in steps or not request.scope["raw_path"].startswith(b"/v1/"):
-        raise Refused(400, "invalid_request", "the path is not written plainly")
+        raise RequestError(400, "invalid_request", "the path is not written plainly")
     # However it is spelled: what the upstream may take for a guarded path is guarded.
     path = f"/{'/'.join(steps)}".lower()
     wire = BY_PATH.get(path)

@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 
 from taskshield.core.store import Approval, Store
-from taskshield.server.http.errors import Refused
-from taskshield.server.sessions.guard import Guard
+from taskshield.server.http.errors import RequestError
+from taskshield.server.sessions.guard import SessionChecker
 
 _POLL_S = 0.5
 """How often a waiting request looks into the store, where another replica may have written."""
@@ -15,7 +15,9 @@ _POLL_S = 0.5
 class Approvals:
     """Approvals of all tenants. One past its deadline has expired, which denies it."""
 
-    def __init__(self, store: Store, guard: Guard, decided: Callable[[Approval], None]) -> None:
+    def __init__(
+        self, store: Store, guard: SessionChecker, decided: Callable[[Approval], None]
+    ) -> None:
         self._store = store
         self._guard = guard
         self._decided = decided
@@ -30,7 +32,7 @@ class Approvals:
         """
         found = await self._store.approval(tenant, id)
         if found is None:
-            raise Refused(404, "not_found", "there is no such approval")
+            raise RequestError(404, "not_found", "there is no such approval")
         return found
 
     async def wait(self, tenant: str, id: str, seconds: float) -> Approval:
@@ -59,7 +61,9 @@ class Approvals:
         if approval.status == "pending":
             point = await self._guard.session(tenant, approval.session)
             if id not in point.kept.held:
-                raise Refused(409, "too_late", "the user has spoken since; it is pointless now")
+                raise RequestError(
+                    409, "too_late", "the user has spoken since; it is pointless now"
+                )
             approval = await self._decide(approval, approve=True, by=by, note=note)
         if approval.status != "approved":
             raise _decided_otherwise(approval)
@@ -89,7 +93,7 @@ class Approvals:
             approval.tenant, approval.id, approve=approve, by=by, note=note
         )
         if decided is None:
-            raise Refused(404, "not_found", "there is no such approval")
+            raise RequestError(404, "not_found", "there is no such approval")
         self._decided(decided)
         await self._tell()
         return decided
@@ -99,5 +103,5 @@ class Approvals:
             self._news.notify_all()
 
 
-def _decided_otherwise(approval: Approval) -> Refused:
-    return Refused(409, "already_decided", f"the approval is {approval.status} already")
+def _decided_otherwise(approval: Approval) -> RequestError:
+    return RequestError(409, "already_decided", f"the approval is {approval.status} already")

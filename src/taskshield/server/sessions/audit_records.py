@@ -11,8 +11,8 @@ from taskshield.core.messages import digest
 from taskshield.core.safe_text import one_line
 from taskshield.core.store import Approval, AuditRecord
 from taskshield.core.tools import Tier
-from taskshield.server.http.errors import Refused
-from taskshield.server.sessions.snapshots import Asker, Place
+from taskshield.server.http.errors import RequestError
+from taskshield.server.sessions.snapshots import RequestSource, SessionKey
 from taskshield.stores.secrets.redaction import redacted, redacted_case, redacted_state
 
 _SUMMARY_LENGTH = 300
@@ -23,7 +23,7 @@ _GRAVITY = {tier: number for number, tier in enumerate(Tier)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Writing:
+class TextRedaction:
     """How texts are stored."""
 
     texts: bool = True
@@ -50,7 +50,11 @@ class Writing:
 
 
 def audit_record(
-    decision: Decision, place: Place, asker: Asker, at: datetime, writing: Writing
+    decision: Decision,
+    place: SessionKey,
+    asker: RequestSource,
+    at: datetime,
+    writing: TextRedaction,
 ) -> AuditRecord:
     """The record of one decision."""
     case = decision.case
@@ -86,7 +90,7 @@ def stored_case(record: AuditRecord) -> Case:
         StoreError: What was stored cannot be read.
     """
     if record.case is None:
-        raise Refused(410, "gone", "the case was not stored: texts are not stored here")
+        raise RequestError(410, "gone", "the case was not stored: texts are not stored here")
     try:
         return stored_values.load(Case, record.case)
     except WireFormatError as error:
@@ -94,7 +98,7 @@ def stored_case(record: AuditRecord) -> Case:
 
 
 def approval_of(
-    decision: Decision, place: Place, at: datetime, patience: timedelta, writing: Writing
+    decision: Decision, place: SessionKey, at: datetime, patience: timedelta, writing: TextRedaction
 ) -> Approval:
     """What a person is asked about a decision that waits for one."""
     return Approval(

@@ -22,22 +22,22 @@ from taskshield.core.policy import Policy
 from taskshield.core.store import Approval, AuditRecord, Store
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.state import SessionState
-from taskshield.server.bounded_cache import Locks
-from taskshield.server.http.errors import Refused
+from taskshield.server.bounded_cache import KeyedLocks
+from taskshield.server.http.errors import RequestError
 from taskshield.server.sessions.audit_records import (
-    Writing,
+    TextRedaction,
     approval_of,
     audit_record,
     needs_person,
 )
-from taskshield.server.sessions.session_store import Ledger
+from taskshield.server.sessions.session_store import SessionStore
 from taskshield.server.sessions.snapshots import (
-    Asker,
-    Kept,
-    Point,
-    Recalled,
+    KnownConversation,
+    RequestSource,
+    SessionSnapshot,
+    StoredContent,
+    approvable_calls,
     conversation_names,
-    held_back,
 )
 
 _TRIES = 5
@@ -47,10 +47,10 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckResult:
     """What became of some messages."""
 
-    point: Point
+    point: SessionSnapshot
     """Where that has led their session."""
     decisions: tuple[Decision, ...]
     """One for each message."""
@@ -67,12 +67,12 @@ class Checked:
         return self.point.id
 
 
-Observer = Callable[[str, Checked], None]
+Observer = Callable[[str, CheckResult], None]
 """Told of the surface and what was decided there, once it is written down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Naming:
+class ResumeKeys:
     """How a point is found again."""
 
     names: tuple[str, ...]
@@ -82,7 +82,7 @@ class Naming:
     """Whether a decision means that the point has none of these names."""
 
 
-class Guard:
+class SessionChecker:
     """Judges messages of any number of tenants, sessions and surfaces."""
 
     def __init__(
@@ -91,7 +91,7 @@ class Guard:
         judge: Judge,
         policy: Policy,
         store: Store,
-        writing: Writing,
+        writing: TextRedaction,
         patience: timedelta = timedelta(minutes=10),
         live: int = 1_000,
         max_messages: int = 2_000,
@@ -115,13 +115,13 @@ class Guard:
         self._patience = patience
         self._max_messages = max_messages
         self._observe = observe
-        self._ledger = Ledger(store, writing, live=live)
+        self._ledger = SessionStore(store, writing, live=live)
         self._seed = f"{judge.name} {values_json.dump(policy)}"
-        self._locks = Locks()
+        self._locks = KeyedLocks()
 
     async def begin(
         self, tenant: str, *, id: str | None = None, tools: Iterable[ToolSpec] = ()
-    ) -> Point:
+    ) -> SessionSnapshot:
         """Begin a session.
 
         Raises:
@@ -131,9 +131,9 @@ class Guard:
         try:
             return await self._ledger.write(point, point.kept)
         except StoreConflict:
-            raise Refused(409, "conflict", "there is a session with this id already") from None
+            raise RequestError(409, "conflict", "there is a session with this id already") from None
 
-    async def session(self, tenant: str, id: str) -> Point:
+    async def session(self, tenant: str, id: str) -> SessionSnapshot:
         """A session as it is now.
 
         Raises:
@@ -147,10 +147,10 @@ class Guard:
         session: str,
         messages: Sequence[Message],
         *,
-        asker: Asker,
+        asker: RequestSource,
         tools: Iterable[ToolSpec] = (),
         begin: bool = False,
-    ) -> Checked:
+    ) -> CheckResult:
         """Judge the next messages of a session, all of them or, where anything fails, none.
 
         Args:
@@ -169,15 +169,15 @@ class Guard:
         self._bounded(messages)
         given = tuple(tools)
 
-        async def attempt(found: Point | None) -> Checked:
+        async def attempt(found: SessionSnapshot | None) -> CheckResult:
             point = _new(tenant, session, ()) if found is None and begin else _existing(found)
             return await self._advance(point, messages, asker=asker, tools=given)
 
         return await self._retried(tenant, session, attempt)
 
     async def conversation(
-        self, tenant: str, conversation: Conversation, *, asker: Asker
-    ) -> Checked:
+        self, tenant: str, conversation: Conversation, *, asker: RequestSource
+    ) -> CheckResult:
         """Judge a whole conversation; what was judged in an earlier request is not judged again.
 
         The decisions are those of judging everything from the first message on.
@@ -194,23 +194,23 @@ class Guard:
             known = await self._ledger.recall(tenant, names, messages)
             if known is None:
                 point = _new(tenant, uuid.uuid4().hex, conversation.tools)
-                known = Recalled(point=point, decisions=())
+                known = KnownConversation(point=point, decisions=())
             new = messages[len(known.decisions) :]
             if not new:
-                return Checked(point=known.point, decisions=known.decisions, new=0)
+                return CheckResult(point=known.point, decisions=known.decisions, new=0)
             # What could not be checked is checked when it is asked about again.
-            naming = Naming(names=(names[-1],), known=known.decisions, unless=_unchecked)
+            naming = ResumeKeys(names=(names[-1],), known=known.decisions, unless=_unchecked)
             checked = await self._gone_on(known.point, new, asker=asker, naming=naming)
             return replace(checked, decisions=(*known.decisions, *checked.decisions))
 
     async def go_on(
         self,
-        point: Point,
+        point: SessionSnapshot,
         messages: Sequence[Message],
         *,
-        asker: Asker,
-        naming: Naming | None = None,
-    ) -> Checked:
+        asker: RequestSource,
+        naming: ResumeKeys | None = None,
+    ) -> CheckResult:
         """Judge the messages that follow at this very point.
 
         For surfaces that speak to the client themselves: where another request has led the session
@@ -236,8 +236,8 @@ class Guard:
         return conversation_names(self._seed, conversation)[-1]
 
     async def remember(
-        self, point: Point, names: Sequence[str], decisions: Sequence[Decision]
-    ) -> Point:
+        self, point: SessionSnapshot, names: Sequence[str], decisions: Sequence[Decision]
+    ) -> SessionSnapshot:
         """Let a point be found again, whatever else its session has seen.
 
         Args:
@@ -247,7 +247,7 @@ class Guard:
         """
         line = tuple(decision.id for decision in decisions)
 
-        async def attempt(point: Point) -> Point:
+        async def attempt(point: SessionSnapshot) -> SessionSnapshot:
             kept = replace(point.kept, names=tuple(names), line=line)
             return await self._ledger.write(point, kept)
 
@@ -255,14 +255,14 @@ class Guard:
         self._ledger.name(written, tuple(decisions))
         return written
 
-    async def named(self, tenant: str, name: str) -> Recalled | None:
+    async def named(self, tenant: str, name: str) -> KnownConversation | None:
         """The point with this name; None where its session has moved on from there."""
         return await self._ledger.named(tenant, name)
 
     async def approve(self, tenant: str, session: str, approval: str) -> bool:
         """Let through, once, what an approval holds back; whether there was still anything."""
 
-        async def attempt(found: Point | None) -> bool:
+        async def attempt(found: SessionSnapshot | None) -> bool:
             point = _existing(found)
             held = dict(point.kept.held)
             if approval not in held:
@@ -278,7 +278,7 @@ class Guard:
         await self._ledger.aclose()
 
     async def _retried(
-        self, tenant: str, session: str, attempt: Callable[[Point | None], Awaitable[T]]
+        self, tenant: str, session: str, attempt: Callable[[SessionSnapshot | None], Awaitable[T]]
     ) -> T:
         """Try from the newest version of a session, again where somebody else was faster."""
         async with self._locks.of(tenant, session):
@@ -289,7 +289,9 @@ class Guard:
                     continue
         raise StoreConflict("others keep writing to this session")
 
-    async def _followed(self, point: Point, attempt: Callable[[Point], Awaitable[T]]) -> T:
+    async def _followed(
+        self, point: SessionSnapshot, attempt: Callable[[SessionSnapshot], Awaitable[T]]
+    ) -> T:
         """Try from a point, or from where it is found once somebody else was faster."""
         for _ in range(_TRIES):
             try:
@@ -298,7 +300,7 @@ class Guard:
                 point = await self._overtaken(point)
         raise StoreConflict("others keep writing to this conversation")
 
-    async def _overtaken(self, point: Point) -> Point:
+    async def _overtaken(self, point: SessionSnapshot) -> SessionSnapshot:
         """Where to go on when somebody else has written to the session of this point.
 
         Where nothing has been said in it since, a person has approved something, or it was given a
@@ -311,26 +313,26 @@ class Guard:
 
     async def _gone_on(
         self,
-        point: Point,
+        point: SessionSnapshot,
         messages: Sequence[Message],
         *,
-        asker: Asker,
-        naming: Naming | None,
-    ) -> Checked:
-        async def attempt(point: Point) -> Checked:
+        asker: RequestSource,
+        naming: ResumeKeys | None,
+    ) -> CheckResult:
+        async def attempt(point: SessionSnapshot) -> CheckResult:
             return await self._advance(point, messages, asker=asker, naming=naming)
 
         return await self._followed(point, attempt)
 
     async def _advance(
         self,
-        point: Point,
+        point: SessionSnapshot,
         messages: Sequence[Message],
         *,
-        asker: Asker,
+        asker: RequestSource,
         tools: Iterable[ToolSpec] = (),
-        naming: Naming | None = None,
-    ) -> Checked:
+        naming: ResumeKeys | None = None,
+    ) -> CheckResult:
         """Judge messages at a point and write down where that leads."""
         known = () if naming is None else naming.known
         session = AsyncSession(judge=self._judge, policy=self._policy, state=point.state)
@@ -350,12 +352,12 @@ class Guard:
             if needs_person(decision) and decision.case.index >= session.state.turn_began
         }
         held = {
-            approvals[decision.id].id: held_back(session.state, decision)
+            approvals[decision.id].id: approvable_calls(session.state, decision)
             for decision in decisions
             if decision.id in approvals
         }
         spoken = session.state.turn_began != point.state.turn_began
-        kept = Kept(
+        kept = StoredContent(
             state=session.state,
             names=names,
             line=tuple(decision.id for decision in line),
@@ -364,7 +366,7 @@ class Guard:
         records = [audit_record(each, where, asker, at, self._writing) for each in decisions]
         written = await self._ledger.write(point, kept, records, tuple(approvals.values()))
         self._ledger.name(written, line)
-        checked = Checked(
+        checked = CheckResult(
             point=written,
             decisions=tuple(decisions),
             new=len(decisions),
@@ -376,21 +378,23 @@ class Guard:
 
     def _bounded(self, messages: Sequence[Message]) -> None:
         if len(messages) > self._max_messages:
-            raise Refused(
+            raise RequestError(
                 413, "too_many_messages", f"more than {self._max_messages} messages in one request"
             )
 
 
-def _new(tenant: str, id: str, tools: Iterable[ToolSpec]) -> Point:
+def _new(tenant: str, id: str, tools: Iterable[ToolSpec]) -> SessionSnapshot:
     state = SessionState(id=id, tools={spec.name: spec for spec in tools})
-    return Point(tenant=tenant, version=0, created_at=datetime.now(UTC), kept=Kept(state=state))
+    return SessionSnapshot(
+        tenant=tenant, version=0, created_at=datetime.now(UTC), kept=StoredContent(state=state)
+    )
 
 
 def _unchecked(decision: Decision) -> bool:
     return decision.check == "failed"
 
 
-def _existing(point: Point | None) -> Point:
+def _existing(point: SessionSnapshot | None) -> SessionSnapshot:
     if point is None:
-        raise Refused(404, "not_found", "there is no such session")
+        raise RequestError(404, "not_found", "there is no such session")
     return point

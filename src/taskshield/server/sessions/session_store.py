@@ -14,11 +14,16 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import Message
 from taskshield.core.store import Approval, AuditRecord, Store, StoredSession
 from taskshield.engine.decide import decide
-from taskshield.server.bounded_cache import Recent
-from taskshield.server.http.errors import Refused
+from taskshield.server.bounded_cache import BoundedCache
+from taskshield.server.http.errors import RequestError
 from taskshield.server.sessions import serialization
-from taskshield.server.sessions.audit_records import Writing
-from taskshield.server.sessions.snapshots import Kept, Overview, Point, Recalled
+from taskshield.server.sessions.audit_records import TextRedaction
+from taskshield.server.sessions.snapshots import (
+    KnownConversation,
+    SessionSnapshot,
+    SessionSummary,
+    StoredContent,
+)
 
 T = TypeVar("T")
 
@@ -32,21 +37,21 @@ _AT_HAND = 64 * 1024 * 1024
 """Characters of all sessions at hand, however few they are."""
 
 
-class Ledger:
+class SessionStore:
     """Reads and writes points. What was written is at hand; what was not has not happened."""
 
-    def __init__(self, store: Store, writing: Writing, *, live: int) -> None:
+    def __init__(self, store: Store, writing: TextRedaction, *, live: int) -> None:
         self._store = store
         self._writing = writing
-        self._live: Recent[tuple[str, str], Point] = Recent(
+        self._live: BoundedCache[tuple[str, str], SessionSnapshot] = BoundedCache(
             live, weigh=lambda point: point.size, together=_AT_HAND
         )
-        self._named: Recent[tuple[str, str], Recalled] = Recent(
+        self._named: BoundedCache[tuple[str, str], KnownConversation] = BoundedCache(
             live, weigh=lambda recalled: recalled.size, together=_AT_HAND
         )
-        self._writes: set[asyncio.Task[Point]] = set()
+        self._writes: set[asyncio.Task[SessionSnapshot]] = set()
 
-    async def load(self, tenant: str, id: str) -> Point | None:
+    async def load(self, tenant: str, id: str) -> SessionSnapshot | None:
         """A session at its newest version; parsed only where this process has not just used it.
 
         Raises:
@@ -59,8 +64,8 @@ class Ledger:
         if live is not None and _same(live, stored):
             return live
         if stored.state is None:
-            raise Refused(410, "gone", "the session is forgotten: texts are not stored here")
-        return Point(
+            raise RequestError(410, "gone", "the session is forgotten: texts are not stored here")
+        return SessionSnapshot(
             tenant=tenant,
             version=stored.version,
             created_at=stored.created_at,
@@ -71,11 +76,11 @@ class Ledger:
 
     async def write(
         self,
-        point: Point,
-        kept: Kept,
+        point: SessionSnapshot,
+        kept: StoredContent,
         records: Sequence[AuditRecord] = (),
         approvals: Sequence[Approval] = (),
-    ) -> Point:
+    ) -> SessionSnapshot:
         """Write down where a session went from this point.
 
         A request that is given up while this happens does not stop it half-way.
@@ -89,14 +94,16 @@ class Ledger:
         task.add_done_callback(self._written)
         return await asyncio.shield(task)
 
-    def name(self, point: Point, decisions: tuple[Decision, ...]) -> None:
+    def name(self, point: SessionSnapshot, decisions: tuple[Decision, ...]) -> None:
         """Have a point at hand by the names that it has."""
         for name in point.kept.names:
-            self._named.put((point.tenant, name), Recalled(point=point, decisions=decisions))
+            self._named.put(
+                (point.tenant, name), KnownConversation(point=point, decisions=decisions)
+            )
 
     async def recall(
         self, tenant: str, names: Sequence[str], messages: Sequence[Message]
-    ) -> Recalled | None:
+    ) -> KnownConversation | None:
         """The longest beginning of a conversation that is known.
 
         Args:
@@ -116,7 +123,7 @@ class Ledger:
                 return found
         return best
 
-    async def named(self, tenant: str, name: str) -> Recalled | None:
+    async def named(self, tenant: str, name: str) -> KnownConversation | None:
         """The point with this name; None where its session has moved on from there."""
         at_hand = self._named.get((tenant, name))
         if at_hand is not None:
@@ -129,14 +136,14 @@ class Ledger:
 
     async def _write(
         self,
-        point: Point,
-        kept: Kept,
+        point: SessionSnapshot,
+        kept: StoredContent,
         records: Sequence[AuditRecord],
         approvals: Sequence[Approval],
-    ) -> Point:
+    ) -> SessionSnapshot:
         copy = serialization.write(kept, point.pieces, self._writing.state)
         if len(copy.text) > _LONGEST:
-            raise Refused(413, "session_too_large", "the session has become too large")
+            raise RequestError(413, "session_too_large", "the session has become too large")
         written = replace(
             point,
             version=point.version + 1,
@@ -165,12 +172,12 @@ class Ledger:
         self._live.put((written.tenant, written.id), written)
         return written
 
-    def _tasks(self, point: Point) -> tuple[str, ...]:
+    def _tasks(self, point: SessionSnapshot) -> tuple[str, ...]:
         """The beginnings of a session's first tasks, as far as they may be stored."""
         first = point.state.tasks.tasks[:_TASKS_LISTED]
         return tuple(line for line in (self._writing.line(task.text) for task in first) if line)
 
-    def _written(self, task: asyncio.Task[Point]) -> None:
+    def _written(self, task: asyncio.Task[SessionSnapshot]) -> None:
         self._writes.discard(task)
         if not task.cancelled():
             task.exception()  # whoever gave up waiting does not want to know
@@ -186,7 +193,7 @@ class Ledger:
         sessions: Mapping[str, str],
         known: Sequence[Decision] = (),
         messages: Sequence[Message] = (),
-    ) -> Recalled | None:
+    ) -> KnownConversation | None:
         id = sessions.get(name)
         point = None if id is None else await self.load(tenant, id)
         if point is None or name not in point.kept.names:
@@ -196,12 +203,12 @@ class Ledger:
             return None
         if messages:
             decisions = tuple(map(_about, decisions, messages))
-        recalled = Recalled(point=point, decisions=decisions)
+        recalled = KnownConversation(point=point, decisions=decisions)
         self._named.put((tenant, name), recalled)
         return recalled
 
     async def _decisions(
-        self, point: Point, known: Mapping[str, Decision]
+        self, point: SessionSnapshot, known: Mapping[str, Decision]
     ) -> tuple[Decision, ...] | None:
         """The decisions that led to a point, made again from their cases; None if one is gone."""
         decisions = []
@@ -216,11 +223,13 @@ class Ledger:
         return tuple(decisions)
 
 
-def _overview(stored: StoredSession) -> Overview:
-    return Overview(**{each.name: getattr(stored, each.name) for each in fields(Overview)})
+def _overview(stored: StoredSession) -> SessionSummary:
+    return SessionSummary(
+        **{each.name: getattr(stored, each.name) for each in fields(SessionSummary)}
+    )
 
 
-def _same(live: Point, stored: StoredSession) -> bool:
+def _same(live: SessionSnapshot, stored: StoredSession) -> bool:
     """Whether this is the session as it is stored, and not one of its name before it."""
     return (live.version, live.created_at) == (stored.version, stored.created_at)
 

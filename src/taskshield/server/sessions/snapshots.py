@@ -23,7 +23,7 @@ NOT_DONE: frozenset[Action] = frozenset({"block", "revise"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredContent:
     """What is written down of a session."""
 
     state: SessionState
@@ -36,19 +36,19 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece(Generic[T]):
+class SerializedPart(Generic[T]):
     """A part of a session and its text. It holds on to the part, whose id nothing else can have."""
 
     value: T
     text: str
 
 
-Pieces: TypeAlias = Mapping[int, Piece[Any]]
+Pieces: TypeAlias = Mapping[int, SerializedPart[Any]]
 """Parts that were written down, by the id of the part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SessionKey:
     """Which session of whom."""
 
     tenant: str
@@ -56,7 +56,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class RequestSource:
     """Who asks for a check, for people to read."""
 
     surface: str
@@ -66,7 +66,7 @@ class Asker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
+class SessionSummary:
     """What a list shows of a session, beside what its state says."""
 
     surface: str | None = None
@@ -76,12 +76,12 @@ class Overview:
     last_action: Action | None = None
     last_at: datetime | None = None
 
-    def after(self, records: Sequence[AuditRecord]) -> "Overview":
+    def after(self, records: Sequence[AuditRecord]) -> "SessionSummary":
         """Once these have been decided, too."""
         if not records:
             return self
         actions = [record.action for record in records]
-        return Overview(
+        return SessionSummary(
             surface=records[-1].surface,
             agent=records[-1].agent,
             blocked=self.blocked + sum(action in NOT_DONE for action in actions),
@@ -92,15 +92,15 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class SessionSnapshot:
     """A session as it was written down in one version."""
 
     tenant: str
     version: int
     """0 where it has not been written down yet."""
     created_at: datetime
-    kept: Kept
-    overview: Overview = Overview()
+    kept: StoredContent
+    overview: SessionSummary = SessionSummary()
     pieces: Pieces = field(default_factory=dict)
     """Parts of it that need not be written anew."""
     size: int = 0
@@ -112,26 +112,26 @@ class Point:
         return self.kept.state.id
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SessionKey:
         """Which session it is, and whose."""
-        return Place(tenant=self.tenant, session=self.id)
+        return SessionKey(tenant=self.tenant, session=self.id)
 
     @property
     def state(self) -> SessionState:
         """What the session knows."""
         return self.kept.state
 
-    def forked(self, id: str, at: datetime) -> "Point":
+    def forked(self, id: str, at: datetime) -> "SessionSnapshot":
         """A new session that goes on from here; approvals stay with the old one."""
-        kept = Kept(state=replace(self.state, id=id))
+        kept = StoredContent(state=replace(self.state, id=id))
         return replace(self, version=0, created_at=at, kept=kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class KnownConversation:
     """A point with the decisions on all messages that led to it."""
 
-    point: Point
+    point: SessionSnapshot
     decisions: tuple[Decision, ...]
 
     @property
@@ -140,7 +140,7 @@ class Recalled:
         return self.point.size + sum(map(_size, self.decisions))
 
 
-def held_back(state: SessionState, decision: Decision) -> frozenset[str]:
+def approvable_calls(state: SessionState, decision: Decision) -> frozenset[str]:
     """Fingerprints that an approval of this decision would let through."""
     return with_approval(state, decision).approved - state.approved
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from taskshield.core.errors import ModelError
 from taskshield.core.tools import Tier
-from taskshield.judges.embedded.decision.classifier import Curve, read_decision, sigmoid
+from taskshield.judges.embedded.decision.classifier import Calibration, read_classifier, sigmoid
 
 NAMES = frozenset(("serves", "told"))
 
@@ -42,14 +42,14 @@ def changed(*path: str, to: object) -> bytes:
 
 
 def test_a_good_file_is_read() -> None:
-    found = read_decision(written(good()), NAMES)
+    found = read_classifier(written(good()), NAMES)
     assert found.weights == {"serves": 2.0, "told": -0.5} and found.bias == 0.25
     assert (found.planted, found.planted_delegated, found.joined) == (0.7, 0.9, 0.3)
-    assert found.directive == Curve(slope=2.0, offset=-1.0)
+    assert found.directive == Calibration(slope=2.0, offset=-1.0)
 
 
 def test_evidence_is_weighed() -> None:
-    found = read_decision(written(good()), NAMES)
+    found = read_classifier(written(good()), NAMES)
     assert found.serves({"serves": 1.0, "told": 2.0}) == pytest.approx(
         1 / (1 + math.exp(-(0.25 + 2.0 - 1.0)))
     )
@@ -58,18 +58,18 @@ def test_evidence_is_weighed() -> None:
 
 
 def test_each_kind_has_its_threshold() -> None:
-    found = read_decision(written(good()), NAMES)
+    found = read_classifier(written(good()), NAMES)
     assert found.threshold("plan") == 0.05
     assert [found.threshold(tier) for tier in Tier] == [0.1, *[0.3] * (len(Tier) - 1)]
 
 
 def test_what_a_model_was_not_fitted_with_weighs_nothing() -> None:
-    found = read_decision(changed("weights", to={"told": -0.5}), NAMES)
+    found = read_classifier(changed("weights", to={"told": -0.5}), NAMES)
     assert found.serves({"serves": 9.0, "told": 2.0}) == sigmoid(0.25 - 1.0)
 
 
 def test_a_curve_is_calibrated() -> None:
-    curve = Curve(slope=2.0, offset=-1.0)
+    curve = Calibration(slope=2.0, offset=-1.0)
     assert curve.probability(0.5) == 0.5
     assert curve.probability(1.5) == pytest.approx(1 / (1 + math.exp(-2)))
     assert curve.probability(-1e300) < 1e-20 and curve.probability(1e300) == pytest.approx(1.0)
@@ -101,7 +101,7 @@ def test_a_curve_is_calibrated() -> None:
 )
 def test_a_file_that_is_none_is_refused(content: bytes) -> None:
     with pytest.raises(ModelError, match="decision file cannot be read"):
-        read_decision(content, NAMES)
+        read_classifier(content, NAMES)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
@@ -117,7 +117,7 @@ def test_a_file_that_is_none_is_refused(content: bytes) -> None:
 )
 def test_numbers_that_are_none_are_refused(path: tuple[str, ...], number: float) -> None:
     with pytest.raises(ModelError, match="decision file cannot be read"):
-        read_decision(changed(*path, to=number), NAMES)
+        read_classifier(changed(*path, to=number), NAMES)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_numbers_that_are_none_are_refused(path: tuple[str, ...], number: float)
 )
 def test_a_file_of_another_release_is_refused(content: bytes) -> None:
     with pytest.raises(ModelError, match="belongs to another release"):
-        read_decision(content, NAMES)
+        read_classifier(content, NAMES)
 
 
 @given(st.floats(allow_nan=False), st.floats(allow_nan=False))

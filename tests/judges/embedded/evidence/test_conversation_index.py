@@ -5,15 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskshield.judges.embedded.evidence.conversation_index import Story, spoken
+from taskshield.judges.embedded.evidence.conversation_index import (
+    ConversationIndex,
+    tool_name_words,
+)
 from taskshield.judges.embedded.evidence.directives import Directive
-from taskshield.judges.embedded.evidence.text_index import Place
+from taskshield.judges.embedded.evidence.text_index import TextLocation
 from tests.judges.embedded.scenes import BILL, PAID, PLANTED, STOLEN, USER, call, evidence, story
 
 
-def place_of(words: str, message: int = 2) -> Place:
+def place_of(words: str, message: int = 2) -> TextLocation:
     start = BILL.index(words)
-    return Place(message=message, start=start, end=start + len(words))
+    return TextLocation(message=message, start=start, end=start + len(words))
 
 
 AMOUNT = place_of("Amount: 98.70")
@@ -49,8 +52,8 @@ def test_what_a_user_pasted_is_data() -> None:
 def test_words_are_found_by_their_place() -> None:
     told = story()
     assert told.words_at(AMOUNT) == "Amount: 98.70"
-    assert told.words_at(Place(message=2, start=0, end=3)) == ""
-    assert told.words_at(Place(message=0, start=0, end=len(USER))) == ""
+    assert told.words_at(TextLocation(message=2, start=0, end=3)) == ""
+    assert told.words_at(TextLocation(message=0, start=0, end=len(USER))) == ""
 
 
 def test_a_directive_takes_up_the_places_of_its_words() -> None:
@@ -77,7 +80,7 @@ def test_words_that_are_nowhere_take_up_no_place(directive: Directive) -> None:
 
 
 def test_a_directive_is_found_once_its_output_has_been_heard() -> None:
-    told = Story()
+    told = ConversationIndex()
     assert told.around([PLANTED]) == frozenset()
     told.hear_output(2, BILL)
     assert told.around([PLANTED]) == {IGNORE, SEND}
@@ -110,7 +113,7 @@ def test_the_oldest_that_is_not_the_users_can_be_forgotten() -> None:
     assert told.around([PLANTED, again]) == frozenset()
 
 
-def moved(message: int) -> frozenset[Place]:
+def moved(message: int) -> frozenset[TextLocation]:
     return frozenset(replace(place, message=message) for place in (IGNORE, SEND))
 
 
@@ -120,8 +123,8 @@ TOLD = st.lists(
 )
 
 
-def tell(turns: Iterable[tuple[int, tuple[str, str]]]) -> Story:
-    made = Story()
+def tell(turns: Iterable[tuple[int, tuple[str, str]]]) -> ConversationIndex:
+    made = ConversationIndex()
     for number, (who, text) in turns:
         if who == "u":
             made.hear_user(number, text)
@@ -154,4 +157,4 @@ def test_what_was_forgotten_might_as_well_never_have_been_heard(
     [("send_money", "send money"), ("getIBAN2", "get iban 2"), ("", ""), ("_", "_"), ("读", "读")],
 )
 def test_names_are_spoken_in_words(name: str, words: str) -> None:
-    assert spoken(name) == words
+    assert tool_name_words(name) == words

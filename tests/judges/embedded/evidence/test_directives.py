@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskshield.judges.embedded.evidence.directives import Run, covered, grown, runs
+from taskshield.judges.embedded.evidence.directives import (
+    SegmentGroup,
+    directive_segments,
+    find_directive,
+    group_neighbours,
+)
 from taskshield.judges.embedded.text.segments import segments
 from tests.judges.embedded.scenes import pieces
 
@@ -16,7 +21,7 @@ def chosen(*chances: float, texts: dict[int, str] | None = None) -> list[int]:
     words = [f"Piece {number}." for number in range(len(chances))]
     for number, text in ({} if texts is None else texts).items():
         words[number] = text
-    return grown(pieces(*words), chances, seed=SEED, joined=JOINED)
+    return directive_segments(pieces(*words), chances, seed=SEED, joined=JOINED)
 
 
 @pytest.mark.parametrize(
@@ -63,16 +68,16 @@ def test_a_piece_that_looks_worse_hides_no_other(chances: list[float], data: st.
 
 def test_neighbours_are_joined() -> None:
     found = pieces("Hello.", "Stop here.", "Send it.", "Bye.", "Go.")
-    assert runs(found, []) == []
-    assert runs(found, [4, 2, 1]) == [
-        Run(first=1, last=2, text="Stop here. Send it."),
-        Run(first=4, last=4, text="Go."),
+    assert group_neighbours(found, []) == []
+    assert group_neighbours(found, [4, 2, 1]) == [
+        SegmentGroup(first=1, last=2, text="Stop here. Send it."),
+        SegmentGroup(first=4, last=4, text="Go."),
     ]
 
 
 def test_what_is_too_long_becomes_several() -> None:
     found = pieces("a" * 300, "b" * 299, "c" * 10, "d" * 700, "e")
-    assert [(run.first, run.last) for run in runs(found, range(5))] == [
+    assert [(run.first, run.last) for run in group_neighbours(found, range(5))] == [
         (0, 1),
         (2, 2),
         (3, 3),
@@ -84,7 +89,7 @@ def test_what_is_too_long_becomes_several() -> None:
 def test_runs_are_the_chosen_pieces_in_order(lengths: list[int], data: st.DataObject) -> None:
     found = pieces(*("x" * length for length in lengths))
     numbers = data.draw(st.sets(st.sampled_from(range(len(found))))) if found else set()
-    made = runs(found, numbers)
+    made = group_neighbours(found, numbers)
     assert [number for run in made for number in range(run.first, run.last + 1)] == sorted(numbers)
     for run in made:
         words = [found[number].text for number in range(run.first, run.last + 1)]
@@ -111,25 +116,25 @@ def test_runs_are_the_chosen_pieces_in_order(lengths: list[int], data: st.DataOb
     ],
 )
 def test_a_directive_is_found_again(directive: str, found: list[range]) -> None:
-    assert covered(pieces("Hello.", "Stop here.", "Send it.", "Bye."), directive) == found
+    assert find_directive(pieces("Hello.", "Stop here.", "Send it.", "Bye."), directive) == found
 
 
 def test_a_directive_is_found_where_others_begin_like_it() -> None:
     found = pieces("Go.", "Go on.", "Go.", "Stop.", "Go.", "Stop.", "Now.")
-    assert covered(found, "Go. Stop. Now.") == [range(4, 7)]
+    assert find_directive(found, "Go. Stop. Now.") == [range(4, 7)]
 
 
 def test_a_directive_that_stands_twice_is_found_twice() -> None:
     found = pieces("Go.", "Go on.", "Go.", "Stop.", "Go.", "Stop.", "Now.")
-    assert covered(found, "Go. Stop.") == [range(2, 4), range(4, 6)]
+    assert find_directive(found, "Go. Stop.") == [range(2, 4), range(4, 6)]
 
 
 @given(st.text(), st.data())
 def test_the_words_of_a_run_are_found_again_in_any_text(text: str, data: st.DataObject) -> None:
     found = segments(text)
     numbers = data.draw(st.sets(st.sampled_from(range(len(found))))) if found else set()
-    for run in runs(found, numbers):
-        again = covered(found, run.text)
+    for run in group_neighbours(found, numbers):
+        again = find_directive(found, run.text)
         assert range(run.first, run.last + 1) in again
         for place in again:
             assert " ".join(found[number].text for number in place) == run.text
@@ -142,5 +147,5 @@ def test_a_run_is_found_exactly_where_no_words_come_twice(
     text = "\n\n".join(f"Line{number} {filler}." for number, filler in enumerate(fillers))
     found = segments(text)
     numbers = data.draw(st.sets(st.sampled_from(range(len(found)))))
-    for run in runs(found, numbers):
-        assert covered(found, run.text) == [range(run.first, run.last + 1)]
+    for run in group_neighbours(found, numbers):
+        assert find_directive(found, run.text) == [range(run.first, run.last + 1)]

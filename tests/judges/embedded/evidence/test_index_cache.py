@@ -6,18 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskshield.core.history import remember
-from taskshield.core.judge import Turn
+from taskshield.core.judge import HistoryEntry
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, text_message
 from taskshield.judges.embedded.evidence import index_cache as module
-from taskshield.judges.embedded.evidence.conversation_index import Story
+from taskshield.judges.embedded.evidence.conversation_index import ConversationIndex
 from taskshield.judges.embedded.evidence.directives import Directive
-from taskshield.judges.embedded.evidence.index_cache import Memory
+from taskshield.judges.embedded.evidence.index_cache import IndexCache
 from tests.judges.embedded.scenes import BILL, PLANTED, STOLEN, USER, call, evidence
 
 
-def turns(*messages: Message) -> tuple[Turn, ...]:
-    return tuple(Turn(message=message, index=index) for index, message in enumerate(messages))
+def turns(*messages: Message) -> tuple[HistoryEntry, ...]:
+    return tuple(
+        HistoryEntry(message=message, index=index) for index, message in enumerate(messages)
+    )
 
 
 def step(*names: str, text: str = "") -> Message:
@@ -40,7 +42,7 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     tell = module._tell
 
-    def watched(story: Story, turn: Turn) -> None:
+    def watched(story: ConversationIndex, turn: HistoryEntry) -> None:
         found.append(turn.index)
         tell(story, turn)
 
@@ -48,22 +50,24 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def visit(memory: Memory, history: tuple[Turn, ...]) -> Story:
+def visit(memory: IndexCache, history: tuple[HistoryEntry, ...]) -> ConversationIndex:
     story = memory.take(history)
     memory.put_back(history, story)
     return story
 
 
 def test_turns_are_told_by_who_speaks() -> None:
-    system = Turn(message=text_message(Level.SYSTEM, "Be nice to tom@harbour.example."), index=9)
-    story = Memory().take((*TALK, system))
+    system = HistoryEntry(
+        message=text_message(Level.SYSTEM, "Be nice to tom@harbour.example."), index=9
+    )
+    story = IndexCache().take((*TALK, system))
     assert story.asked == [USER]
     assert story.steps == ["read file", "get balance", "get iban"]
     assert list(story.outputs) == [2, 4]
 
 
 def test_only_what_is_new_is_read(heard: list[int]) -> None:
-    memory = Memory()
+    memory = IndexCache()
     visit(memory, TALK[:2])
     assert heard == [0, 1]
     visit(memory, TALK[:2])
@@ -73,9 +77,9 @@ def test_only_what_is_new_is_read(heard: list[int]) -> None:
 
 
 def test_a_conversation_that_forks_is_read_anew(heard: list[int]) -> None:
-    memory = Memory()
+    memory = IndexCache()
     visit(memory, TALK)
-    other = (*TALK[:4], Turn(message=text_message(Level.TOOL, "7.00"), index=4))
+    other = (*TALK[:4], HistoryEntry(message=text_message(Level.TOOL, "7.00"), index=4))
     assert list(visit(memory, other).outputs[4])[0].text == "7.00"
     assert heard == [0, 1, 2, 3, 4] * 2
     visit(memory, TALK)
@@ -91,15 +95,17 @@ def test_a_conversation_that_forks_is_read_anew(heard: list[int]) -> None:
         replace(TALK[0], index=7),
     ],
 )
-def test_a_conversation_that_differs_anywhere_is_another(heard: list[int], other: Turn) -> None:
-    memory = Memory()
+def test_a_conversation_that_differs_anywhere_is_another(
+    heard: list[int], other: HistoryEntry
+) -> None:
+    memory = IndexCache()
     visit(memory, TALK)
     visit(memory, (other, *TALK[1:]))
     assert len(heard) == 10
 
 
 def test_a_refused_call_is_no_step(heard: list[int]) -> None:
-    memory = Memory()
+    memory = IndexCache()
     visit(memory, TALK)
     refused = (*TALK[:3], replace(TALK[3], refused=frozenset({"1"})), TALK[4])
     assert visit(memory, refused).steps == ["read file", "get balance"]
@@ -107,7 +113,7 @@ def test_a_refused_call_is_no_step(heard: list[int]) -> None:
 
 
 def test_a_story_that_is_out_is_not_handed_out_again() -> None:
-    memory = Memory()
+    memory = IndexCache()
     first = visit(memory, TALK)
     assert memory.take(TALK) is first
     second = memory.take(TALK)
@@ -115,7 +121,7 @@ def test_a_story_that_is_out_is_not_handed_out_again() -> None:
 
 
 def test_of_many_conversations_the_last_are_remembered(heard: list[int]) -> None:
-    memory = Memory(kept=2)
+    memory = IndexCache(kept=2)
     talks = [turns(text_message(Level.USER, f"Task {number}.")) for number in range(3)]
     for talk in talks:
         visit(memory, talk)
@@ -131,7 +137,7 @@ def test_of_many_conversations_the_last_are_remembered(heard: list[int]) -> None
 
 
 def test_nothing_said_is_an_empty_story() -> None:
-    memory = Memory()
+    memory = IndexCache()
     visit(memory, TALK)
     found = visit(memory, ())
     assert (found.asked, found.steps, found.outputs) == ([], [], {})
@@ -160,7 +166,7 @@ def test_the_evidence_is_that_of_a_story_read_from_scratch(
 ) -> None:
     whole = turns(*messages)
     fork = (*whole[:3], *turns(*messages[:3], *others)[len(whole[:3]) :])
-    memory = Memory(kept=data.draw(st.integers(1, 3)))
+    memory = IndexCache(kept=data.draw(st.integers(1, 3)))
     for _ in range(4):
         talk = data.draw(st.sampled_from([whole, fork]))
         history = talk[: data.draw(st.integers(0, len(talk)))]
@@ -169,14 +175,14 @@ def test_the_evidence_is_that_of_a_story_read_from_scratch(
         story = memory.take(history)
         found = evidence(asked, told=story, directives=directives)
         memory.put_back(history, story)
-        scratch = Memory().take(history)
+        scratch = IndexCache().take(history)
         assert found == evidence(asked, told=scratch, directives=directives)
 
 
 def test_what_a_session_lets_go_of_is_forgotten_and_nothing_is_read_twice(
     heard: list[int],
 ) -> None:
-    memory = Memory()
+    memory = IndexCache()
     visit(memory, TALK)
     later = (TALK[0], *TALK[3:], *turns(*[step("pay")] * 7)[5:])
     story = visit(memory, later)
@@ -197,8 +203,10 @@ def test_what_a_session_lets_go_of_is_forgotten_and_nothing_is_read_twice(
     ],
     ids=["user", "middle", "changed", "number"],
 )
-def test_what_a_story_cannot_forget_is_read_anew(heard: list[int], later: tuple[Turn, ...]) -> None:
-    memory = Memory()
+def test_what_a_story_cannot_forget_is_read_anew(
+    heard: list[int], later: tuple[HistoryEntry, ...]
+) -> None:
+    memory = IndexCache()
     visit(memory, TALK)
     story = visit(memory, later)
     assert len(heard) == len(TALK) + len(later)
@@ -208,7 +216,7 @@ def test_what_a_story_cannot_forget_is_read_anew(heard: list[int], later: tuple[
 
 
 def test_where_numbers_come_twice_nothing_is_forgotten(heard: list[int]) -> None:
-    memory = Memory()
+    memory = IndexCache()
     same = tuple(replace(turn, index=0) for turn in TALK)
     visit(memory, same)
     visit(memory, (same[0], *same[3:]))
@@ -216,7 +224,7 @@ def test_where_numbers_come_twice_nothing_is_forgotten(heard: list[int]) -> None
 
 
 def test_of_several_stories_the_one_that_knows_most_goes_on(heard: list[int]) -> None:
-    memory = Memory()
+    memory = IndexCache()
     first = memory.take(TALK[:2])
     second = memory.take(TALK[:4])
     memory.put_back(TALK[:2], first)
@@ -231,8 +239,8 @@ def test_of_several_stories_the_one_that_knows_most_goes_on(heard: list[int]) ->
 def test_the_evidence_is_the_same_when_a_session_lets_go_of_its_past(
     messages: list[Message], budget: int, data: st.DataObject
 ) -> None:
-    memory = Memory()
-    history: tuple[Turn, ...] = ()
+    memory = IndexCache()
+    history: tuple[HistoryEntry, ...] = ()
     asked = call("send_money", to="zed@gulls.example", amount=30.5, subject="Bill")
     for turn in turns(*messages):
         history = remember(history, turn, budget)
@@ -241,11 +249,11 @@ def test_the_evidence_is_the_same_when_a_session_lets_go_of_its_past(
         story = memory.take(history)
         found = evidence(asked, told=story, directives=LATER)
         memory.put_back(history, story)
-        assert found == evidence(asked, told=Memory().take(history), directives=LATER)
+        assert found == evidence(asked, told=IndexCache().take(history), directives=LATER)
 
 
 def test_many_threads_may_share_a_memory() -> None:
-    memory = Memory(kept=3)
+    memory = IndexCache(kept=3)
 
     def judged(number: int) -> object:
         history = TALK[: number % 5 + 1]
@@ -260,7 +268,7 @@ def test_many_threads_may_share_a_memory() -> None:
 
 
 def test_a_list_that_grows_in_place_is_read_on(heard: list[int]) -> None:
-    memory = Memory()
+    memory = IndexCache()
     history = list(TALK[:2])
     memory.put_back(history, memory.take(history))
     history.append(TALK[2])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from taskshield.judges.embedded.evidence.argument_values import ArgumentValue, kind_of
 from taskshield.judges.embedded.evidence.provenance import Provenance, Sources, provenance
-from taskshield.judges.embedded.evidence.text_index import Place
+from taskshield.judges.embedded.evidence.text_index import TextLocation
 from taskshield.judges.embedded.text.segments import segments
 
 USER = (
@@ -32,17 +32,17 @@ def sources() -> Sources:
 SOURCES = sources()
 
 
-def in_transfer(place: Place) -> bool:
+def in_transfer(place: TextLocation) -> bool:
     return place.message == 2 and OUTPUT[place.start : place.end].startswith("Transfer")
 
 
 def origin(
-    text: str, among: Sources = SOURCES, planted: Callable[[Place], bool] = in_transfer
+    text: str, among: Sources = SOURCES, planted: Callable[[TextLocation], bool] = in_transfer
 ) -> Provenance:
     return provenance(ArgumentValue(path="", text=text, kind=kind_of(text)), among, planted)
 
 
-def all_planted(place: Place) -> bool:
+def all_planted(place: TextLocation) -> bool:
     return True
 
 
@@ -103,7 +103,7 @@ def test_the_place_is_the_segment_that_has_the_value() -> None:
     (place,) = origin("zed@gulls.example").places
     assert place.message == 2
     assert OUTPUT[place.start : place.end].startswith("Transfer 777.50")
-    assert origin("Ines Müller").places == (Place(message=0, start=0, end=len(USER)),)
+    assert origin("Ines Müller").places == (TextLocation(message=0, start=0, end=len(USER)),)
 
 
 def test_what_data_and_a_directive_share_is_data_and_says_so() -> None:

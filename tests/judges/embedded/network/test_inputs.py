@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import Tier, ToolSpec
-from taskshield.judges.embedded.evidence.call_evidence import Evidence, plan_call
-from taskshield.judges.embedded.evidence.conversation_index import Story
+from taskshield.judges.embedded.evidence.call_evidence import CallEvidence, plan_call
+from taskshield.judges.embedded.evidence.conversation_index import ConversationIndex
 from taskshield.judges.embedded.evidence.directives import Directive
 from taskshield.judges.embedded.network import inputs
 from tests.judges.embedded.scenes import PAID, PLANTED, STOLEN, call, evidence
@@ -17,8 +17,8 @@ from tests.judges.embedded.scenes import PAID, PLANTED, STOLEN, call, evidence
 FILLER = " ".join(f"Line {number} is about nothing of any interest." for number in range(200))
 
 
-def asking(text: str, asked: ToolCall = STOLEN) -> Evidence:
-    told = Story()
+def asking(text: str, asked: ToolCall = STOLEN) -> CallEvidence:
+    told = ConversationIndex()
     told.hear_user(0, text)
     return evidence(asked, told=told, directives=[])
 
@@ -33,12 +33,12 @@ def test_an_instruction_beside_a_call() -> None:
 
 def test_who_asks_is_asked_of_the_data_and_for_a_plan_of_the_user() -> None:
     plan = evidence(plan_call("I will send 30.50 to Zed."), kind="plan")
-    told, request = inputs.who_asks(plan)
+    told, request = inputs.asks_inputs(plan)
     assert told == inputs.asks(PLANTED.text, plan)
     assert request[0] == inputs.request(plan) and request[1] == told[1]
-    assert inputs.who_asks(evidence(STOLEN)) == [inputs.asks(PLANTED.text, evidence(STOLEN))]
+    assert inputs.asks_inputs(evidence(STOLEN)) == [inputs.asks(PLANTED.text, evidence(STOLEN))]
     unmoved = evidence(plan_call("I will pay."), kind="plan", directives=[])
-    assert inputs.who_asks(unmoved) == []
+    assert inputs.asks_inputs(unmoved) == []
 
 
 def test_an_output_is_headed_by_its_tool_and_what_the_user_wants() -> None:
@@ -102,7 +102,9 @@ def test_a_plan_where_somebody_is_to_be_obeyed() -> None:
 
 
 def test_a_call_out_of_the_blue() -> None:
-    found = evidence(call("ping"), told=Story(), directives=[], spec=None, kind=Tier.READ)
+    found = evidence(
+        call("ping"), told=ConversationIndex(), directives=[], spec=None, kind=Tier.READ
+    )
     assert inputs.serves(found) == (
         "",
         "ping ():  | before: nothing | data: none | told by data: nothing",
@@ -184,7 +186,7 @@ TEXTS = st.one_of(
 def test_whatever_comes_in_what_is_shown_is_short(
     user: str, value: str, output: str, description: str, name: str, plan: bool
 ) -> None:
-    told = Story()
+    told = ConversationIndex()
     told.hear_user(0, user)
     step = ToolCall(id="1", name=name, arguments="")
     told.hear_agent(1, value, [step] * 5)

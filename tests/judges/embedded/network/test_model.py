@@ -223,7 +223,7 @@ def test_the_shared_model_is_loaded_once_by_however_many_threads(
     loads: list[Path] = []
     verified = model_files.verified
 
-    def counted(folder: Path) -> model_files.Weights:
+    def counted(folder: Path) -> model_files.ModelFiles:
         loads.append(folder)
         return verified(folder)
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskshield.judges.embedded.tasks.assistant_plans import MOST_PLANS, planned
+from taskshield.judges.embedded.tasks.assistant_plans import MOST_PLANS, read_plans
 from tests.linear import is_linear
 
 PLANS = [
@@ -33,7 +33,7 @@ PLANS = [
 @pytest.mark.parametrize("sentence", PLANS)
 def test_an_intention_or_an_order_is_a_plan(sentence: str) -> None:
     text = f"The mail is from Ana. {sentence}"
-    assert [text[plan.start : plan.end] for plan in planned(text)] == [sentence]
+    assert [text[plan.start : plan.end] for plan in read_plans(text)] == [sentence]
 
 
 NO_PLANS = [
@@ -61,17 +61,17 @@ NO_PLANS = [
 
 @pytest.mark.parametrize("sentence", NO_PLANS)
 def test_reports_offers_and_information_are_no_plans(sentence: str) -> None:
-    assert planned(sentence) == ()
+    assert read_plans(sentence) == ()
 
 
 def test_only_so_many_plans_are_read() -> None:
-    assert len(planned("I'll send it now. " * 50)) == MOST_PLANS
+    assert len(read_plans("I'll send it now. " * 50)) == MOST_PLANS
 
 
 @given(st.text())
 def test_plans_lie_in_the_text_in_order(text: str) -> None:
     cursor = 0
-    for plan in planned(text):
+    for plan in read_plans(text):
         assert cursor <= plan.start < plan.end <= len(text)
         cursor = plan.end
 
@@ -79,4 +79,4 @@ def test_plans_lie_in_the_text_in_order(text: str) -> None:
 @pytest.mark.no_cover
 @pytest.mark.parametrize("unit", ["I ", "I will ", "and, ", "please ", ": ", "a"])
 def test_long_text_is_read_in_linear_time(unit: str) -> None:
-    assert is_linear(planned, unit)
+    assert is_linear(read_plans, unit)

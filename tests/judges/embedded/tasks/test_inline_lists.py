@@ -1,6 +1,6 @@
 import pytest
 
-from taskshield.judges.embedded.tasks.inline_lists import is_said_here
+from taskshield.judges.embedded.tasks.inline_lists import is_inline_list
 from taskshield.judges.embedded.tasks.user_tasks import read_tasks
 from tests.linear import is_linear
 
@@ -19,7 +19,7 @@ from tests.linear import is_linear
     ],
 )
 def test_a_list_that_follows_is_the_users_own(clause: str) -> None:
-    assert is_said_here(clause)
+    assert is_inline_list(clause)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_list_that_follows_is_the_users_own(clause: str) -> None:
     ],
 )
 def test_what_stands_elsewhere_or_was_said_before_is_not(clause: str) -> None:
-    assert not is_said_here(clause)
+    assert not is_inline_list(clause)
 
 
 def test_the_users_own_list_delegates_to_nobody() -> None:
@@ -48,4 +48,4 @@ def test_the_users_own_list_delegates_to_nobody() -> None:
 @pytest.mark.no_cover
 @pytest.mark.parametrize("unit", ["these steps ", "following ", "steps below ", "the list "])
 def test_long_text_is_read_in_linear_time(unit: str) -> None:
-    assert is_linear(is_said_here, unit)
+    assert is_linear(is_inline_list, unit)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskshield.judges.embedded.tasks.pasted_text import parted
+from taskshield.judges.embedded.tasks.pasted_text import split_pasted
 from tests.linear import is_linear
 
 MAIL = "From: Karl <karl@vend.example>\nSubject: Lunch\n\nLunch on Friday? Tell Ann as well."
@@ -26,23 +26,23 @@ MAIL = "From: Karl <karl@vend.example>\nSubject: Lunch\n\nLunch on Friday? Tell 
 )
 def test_what_is_pasted_beyond_doubt_is_not_the_users_own(own: str, pasted: str) -> None:
     text = own + pasted
-    found = parted(text)
+    found = split_pasted(text)
     assert found.own == own
     assert found.pasted[0].start >= len(own) and found.pasted[-1].end <= len(text)
     assert found.pasted[-1].text.split()[-1] in pasted
 
 
 def test_what_stands_below_a_mail_is_the_users_own_where_nothing_else_is() -> None:
-    found = parted(f"{MAIL}\n\nreply yes pls, and put it in my calendar")
+    found = split_pasted(f"{MAIL}\n\nreply yes pls, and put it in my calendar")
     assert found.own.strip() == "reply yes pls, and put it in my calendar"
     assert found.pasted[-1].text == "Tell Ann as well."
-    alone = parted(MAIL)
+    alone = split_pasted(MAIL)
     assert alone.own.strip() == "Lunch on Friday? Tell Ann as well."
-    assert parted(MAIL.replace("\n\n", "\n")).pasted == ()
+    assert split_pasted(MAIL.replace("\n\n", "\n")).pasted == ()
 
 
 def test_the_users_own_words_may_stand_on_both_sides() -> None:
-    found = parted("Look at this:\n> Who can come?\n> I need help.\nTell him that I can.\n")
+    found = split_pasted("Look at this:\n> Who can come?\n> I need help.\nTell him that I can.\n")
     assert found.own == "Look at this:\nTell him that I can.\n"
     assert [one.text for one in found.pasted] == ["Who can come?", "I need help."]
 
@@ -66,14 +66,14 @@ def test_the_users_own_words_may_stand_on_both_sides() -> None:
     ],
 )
 def test_all_else_is_the_users_own(text: str) -> None:
-    assert parted(text).own == text
-    assert parted(text).pasted == ()
+    assert split_pasted(text).own == text
+    assert split_pasted(text).pasted == ()
 
 
 @given(st.text(), st.sampled_from(("> {}", "```\n{}\n```", "From: a\nTo: b\n\n{}")))
 def test_every_place_is_in_the_message(words: str, form: str) -> None:
     text = "Summarise this.\n\n" + form.format(words)
-    found = parted(text)
+    found = split_pasted(text)
     for one in found.pasted:
         assert 0 < one.start <= one.end <= len(text)
 
@@ -82,4 +82,4 @@ def test_every_place_is_in_the_message(words: str, form: str) -> None:
     "unit", ["> a\n", "```\n", "a b. ", "From: a\n", "\n", "| a |\n", "-----\n"]
 )
 def test_time_grows_with_the_length(unit: str) -> None:
-    assert is_linear(lambda text: parted(f"Summarise this.\n{text}"), unit)
+    assert is_linear(lambda text: split_pasted(f"Summarise this.\n{text}"), unit)

@@ -5,7 +5,7 @@ import pytest
 from taskshield.core.errors import ConfigError
 from taskshield_lab.bench.agentdojo.attack_placement import attack_names
 from taskshield_lab.bench.agentdojo.items import Item, Selection, items
-from taskshield_lab.bench.records import Run
+from taskshield_lab.bench.records import BenchmarkRun
 
 
 def test_all_of_v1() -> None:
@@ -57,7 +57,7 @@ def test_what_does_not_exist_is_named(selection: Selection, complaint: str) -> N
 
 def test_an_item_knows_the_id_of_its_run() -> None:
     item = Item(suite="s", user_task="u", injection_task="i", attack="a")
-    run = Run(suite="s", user_task="u", injection_task="i", attack="a", agent="m")
+    run = BenchmarkRun(suite="s", user_task="u", injection_task="i", attack="a", agent="m")
     assert item.id("m") == run.id
 
 

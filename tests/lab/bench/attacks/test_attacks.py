@@ -19,7 +19,7 @@ from taskshield_lab.bench.agentdojo import suites
 from taskshield_lab.bench.agentdojo.attack_placement import Staged, stage
 from taskshield_lab.bench.attacks import registry
 from taskshield_lab.bench.attacks.catalogue import GENERATORS
-from taskshield_lab.bench.attacks.context import Payload, Scene
+from taskshield_lab.bench.attacks.context import AttackContext, Payload
 from tests.lab.bench.scenes import SCENES, TEXTS, a_scene, planted
 
 PAPER = Path(__file__).parents[4] / "docs" / "attacks.md"
@@ -28,7 +28,7 @@ PAPER = Path(__file__).parents[4] / "docs" / "attacks.md"
 
 
 @given(scene=SCENES)
-def test_a_generator_plants_something_or_says_that_it_cannot(scene: Scene) -> None:
+def test_a_generator_plants_something_or_says_that_it_cannot(scene: AttackContext) -> None:
     for name, generator in GENERATORS.items():
         payload = generator.generate(scene)
         assert repr(payload) == repr(generator.generate(scene)), name  # not ==: NaN is not NaN
@@ -36,7 +36,7 @@ def test_a_generator_plants_something_or_says_that_it_cannot(scene: Scene) -> No
             check(name, payload, scene)
 
 
-def check(name: str, payload: Payload, scene: Scene) -> None:
+def check(name: str, payload: Payload, scene: AttackContext) -> None:
     texts = planted(payload)
     assert texts and all(texts), name
     assert payload.slots.keys() <= set(scene.slots), name

@@ -9,7 +9,7 @@ from taskshield.core.levels import Level
 from taskshield.core.usage import Usage
 from taskshield_lab.bench.measure.outcomes import by_injection, figures, lost, missed, results
 from taskshield_lab.bench.measure.rates import Rate
-from taskshield_lab.bench.records import Call, Owner, Run, Step
+from taskshield_lab.bench.records import BenchmarkRun, Call, Owner, RecordedStep
 from tests.lab.bench.synthetic import run
 
 
@@ -18,9 +18,9 @@ def hits(rate: Rate | None) -> tuple[int, int]:
     return rate.hits, rate.total
 
 
-def calling(*calls: tuple[Owner | None, bool]) -> Step:
+def calling(*calls: tuple[Owner | None, bool]) -> RecordedStep:
     """An assistant message with calls, each of an owner and executed or not."""
-    return Step(
+    return RecordedStep(
         level=Level.ASSISTANT,
         text="",
         check="executed",
@@ -130,7 +130,7 @@ def test_a_clean_run_is_disturbed_where_it_would_have_succeeded(
     [("allow", 0), ("annotate", 0), ("observe", 0), ("redact", 1), ("withhold", 1)],
 )
 def test_output_that_is_not_given_whole_disturbs_a_clean_run(action: Action, cut: int) -> None:
-    output = Step(level=Level.TOOL, text="", check="executed", action=action)
+    output = RecordedStep(level=Level.TOOL, text="", check="executed", action=action)
     found = figures([run(steps=(calling(("user", True)), output)), run(goal=0, steps=(output,))])
     assert hits(found.false_redactions) == (cut, 1)
     assert hits(found.disturbed) == (cut, 1)
@@ -138,12 +138,14 @@ def test_output_that_is_not_given_whole_disturbs_a_clean_run(action: Action, cut
 
 def test_checks_times_and_tokens() -> None:
     steps = (
-        Step(level=Level.SYSTEM, text="", check="skipped", ms=900),
-        Step(level=Level.USER, text="", check="executed", ms=800, usage=Usage(calls=1)),
-        Step(level=Level.ASSISTANT, text="", check="executed", ms=10, usage=Usage(calls=2)),
-        Step(level=Level.TOOL, text="", check="executed", ms=20),
-        Step(level=Level.TOOL, text="", check="executed", ms=700, cached=True),
-        Step(level=Level.TOOL, text="", check="failed", ms=600, usage=Usage(prompt_tokens=5)),
+        RecordedStep(level=Level.SYSTEM, text="", check="skipped", ms=900),
+        RecordedStep(level=Level.USER, text="", check="executed", ms=800, usage=Usage(calls=1)),
+        RecordedStep(level=Level.ASSISTANT, text="", check="executed", ms=10, usage=Usage(calls=2)),
+        RecordedStep(level=Level.TOOL, text="", check="executed", ms=20),
+        RecordedStep(level=Level.TOOL, text="", check="executed", ms=700, cached=True),
+        RecordedStep(
+            level=Level.TOOL, text="", check="failed", ms=600, usage=Usage(prompt_tokens=5)
+        ),
     )
     found = figures([run(steps=steps), run(goal=0), run(task=1, error="x", steps=steps)])
     assert found.checks == 5 / 2
@@ -154,7 +156,7 @@ def test_checks_times_and_tokens() -> None:
 
 
 def test_one_time_is_its_own_median_and_none_has_none() -> None:
-    step = Step(level=Level.TOOL, text="", check="executed", ms=3)
+    step = RecordedStep(level=Level.TOOL, text="", check="executed", ms=3)
     assert figures([run(steps=(step,))]).p50_ms == 3
     assert figures([run()]).p99_ms is None
 
@@ -197,7 +199,9 @@ def test_what_was_missed_begins_with_one_of_each_goal() -> None:
 
 
 def test_work_that_was_held_back_is_that_of_the_user() -> None:
-    def held(owner: Owner | None, goal: int | None = None, error: str | None = None) -> Run:
+    def held(
+        owner: Owner | None, goal: int | None = None, error: str | None = None
+    ) -> BenchmarkRun:
         return run(goal=goal, steps=(calling((owner, False)),), error=error)
 
     users, attackers, clean = held("user", 0), held("attacker", 1), held(None)

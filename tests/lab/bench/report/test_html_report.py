@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskshield.core.levels import Level
-from taskshield_lab.bench.records import Run, Step
+from taskshield_lab.bench.records import BenchmarkRun, RecordedStep
 from taskshield_lab.bench.report import paper_figures
 from taskshield_lab.bench.report.entries import Entry, entries
 from taskshield_lab.bench.report.html import Html, joined, tag
@@ -67,7 +67,7 @@ class Outline(HTMLParser):
         raise AssertionError(data)
 
 
-def attacked(**more: object) -> list[Run]:
+def attacked(**more: object) -> list[BenchmarkRun]:
     """A clean run that lost a call, and an attack that got through."""
     lost = run(steps=synthetic.conversation(blocked="user", hijacked=False))
     missed = run(goal=1, hijacked=True, utility=True, steps=synthetic.conversation())
@@ -162,10 +162,10 @@ def test_a_conversation_says_who_wanted_what_and_what_became_of_it() -> None:
 
 def test_what_the_shield_did_is_told_for_each_kind_of_check() -> None:
     steps = (
-        Step(level=Level.USER, text="", check=None),
-        Step(level=Level.TOOL, text="x", check="failed", action="withhold", ms=7.25),
-        Step(level=Level.TOOL, text="x", check="executed", cached=True),
-        Step(level=Level.SYSTEM, text="x", check="skipped"),
+        RecordedStep(level=Level.USER, text="", check=None),
+        RecordedStep(level=Level.TOOL, text="x", check="failed", action="withhold", ms=7.25),
+        RecordedStep(level=Level.TOOL, text="x", check="executed", cached=True),
+        RecordedStep(level=Level.SYSTEM, text="x", check="skipped"),
     )
     told = str(conversation(run(goal=0, unsolved=True, steps=steps)))
     for part in (
@@ -219,7 +219,7 @@ def test_without_a_shield_there_is_nothing_to_explain() -> None:
 
 
 def test_long_texts_are_cut() -> None:
-    steps = (Step(level=Level.TOOL, text="<" * 50_000),)
+    steps = (RecordedStep(level=Level.TOOL, text="<" * 50_000),)
     told = conversation(run(steps=steps))
     assert len(told) < 20_000 and "(+47,000 characters)" in told
 
@@ -250,7 +250,7 @@ def test_hostile_words_stay_words_on_the_page(payload: str) -> None:
 
 
 @pytest.mark.parametrize("runs", [[], [run()], [run(goal=0, error="broken")]], ids=len)
-def test_few_runs_make_a_page(runs: list[Run]) -> None:
+def test_few_runs_make_a_page(runs: list[BenchmarkRun]) -> None:
     assert Outline(page(entries([(header(), runs)]))).open == []
 
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from taskshield_lab.bench.records import Run
+from taskshield_lab.bench.records import BenchmarkRun
 from taskshield_lab.bench.report import paper_figures
 from taskshield_lab.bench.report.entries import Entry, entries
 from taskshield_lab.bench.report.palette import PAPER, heat
@@ -34,7 +34,7 @@ def three() -> list[Entry]:
     )
 
 
-def _few(*, hijacked: bool) -> list[Run]:
+def _few(*, hijacked: bool) -> list[BenchmarkRun]:
     return [
         each
         for suite in ("banking", "slack")
@@ -148,7 +148,7 @@ def test_plots_need_no_screen() -> None:
     ],
     ids=["none", "clean only", "attacked only", "all hit", "error only", "seven suites"],
 )
-def test_odd_exams_can_be_drawn(runs: list[Run]) -> None:
+def test_odd_exams_can_be_drawn(runs: list[BenchmarkRun]) -> None:
     lines = entries([(header(), runs)])
     assert svg(tradeoff(lines, title="t")).startswith("<?xml")
     assert svg(heat_map(lines)).startswith("<?xml")

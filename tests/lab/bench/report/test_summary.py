@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield_lab.bench.measure.outcomes import by_injection, results
-from taskshield_lab.bench.records import Header, Run
+from taskshield_lab.bench.records import BenchmarkRun, Header
 from taskshield_lab.bench.report.summary import summary
 from tests.lab.bench import synthetic
 from tests.lab.bench.synthetic import header, run
 
 
-def told_of(header: Header, runs: list[Run]) -> Any:
+def told_of(header: Header, runs: list[BenchmarkRun]) -> Any:
     return json.loads(json.dumps(summary(header, runs)))
 
 
@@ -75,5 +75,5 @@ def test_what_a_record_says_is_kept_for_replays() -> None:
 
 
 @given(st.lists(synthetic.runs, max_size=8))
-def test_any_runs_give_json(runs: list[Run]) -> None:
+def test_any_runs_give_json(runs: list[BenchmarkRun]) -> None:
     assert json.dumps(summary(header(), runs), allow_nan=False)

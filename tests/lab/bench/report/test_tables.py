@@ -13,7 +13,7 @@ from rich.console import Console
 from taskshield.core.levels import Level
 from taskshield.core.usage import Usage
 from taskshield_lab.bench.measure.outcomes import figures
-from taskshield_lab.bench.records import Run, Step, Way
+from taskshield_lab.bench.records import BenchmarkRun, RecordedStep, Way
 from taskshield_lab.bench.report import paper_comparison, tables
 from taskshield_lab.bench.report import paper_figures as published
 from taskshield_lab.bench.report.entries import Entry, entries
@@ -57,7 +57,7 @@ def printed(lines: Sequence[Entry], width: int = 120) -> str:
     return captured.get()
 
 
-def one(runs: Sequence[Run], **about: Any) -> list[Entry]:
+def one(runs: Sequence[BenchmarkRun], **about: Any) -> list[Entry]:
     return entries([(header(**about), runs)])
 
 
@@ -139,7 +139,7 @@ def test_the_cost_table_has_all_costs() -> None:
 
 
 def test_calls_that_a_cascade_saved_have_a_column_where_there_are_any() -> None:
-    step = Step(level=Level.TOOL, text="", check="executed", usage=Usage(saved=3))
+    step = RecordedStep(level=Level.TOOL, text="", check="executed", usage=Usage(saved=3))
     cost = tables.cost(one([run(steps=(step,)), run(task=1)]))
     assert [column.title for column in cost.columns][7:] == ["calls saved"]
     assert cost.blocks[0].rows[0].cells[7:] == (("3", "1.5"),)
@@ -273,7 +273,7 @@ def test_no_runs_give_empty_tables() -> None:
 
 @given(st.lists(synthetic.runs, max_size=12))
 @settings(max_examples=30)
-def test_any_runs_can_be_shown(runs: list[Run]) -> None:
+def test_any_runs_can_be_shown(runs: list[BenchmarkRun]) -> None:
     lines = entries([(header(way="replay"), runs)])
     assert printed(lines)
     for entry in lines:

@@ -3,14 +3,14 @@
 import pytest
 
 from taskshield.core.errors import ConfigError
-from taskshield_lab.bench.records import Run
+from taskshield_lab.bench.records import BenchmarkRun
 from taskshield_lab.bench.run.failures import attempted
 from tests.lab.bench.synthetic import run
 
 BLANK = run(goal=0)
 
 
-def failing(error: Exception) -> Run:
+def failing(error: Exception) -> BenchmarkRun:
     raise error
 
 

@@ -17,7 +17,7 @@ from taskshield_lab.bench.agentdojo.items import Item
 from taskshield_lab.bench.agentdojo.pipeline_elements import guarded_pipeline
 from taskshield_lab.bench.attacks.catalogue import GENERATORS, Generator
 from taskshield_lab.bench.attacks.context import Move, Payload, Swap
-from taskshield_lab.bench.records import Run
+from taskshield_lab.bench.records import BenchmarkRun
 from taskshield_lab.bench.run.live import run
 from taskshield_lab.bench.run.pipelines import Agent, build_pipeline
 from tests.clients.upstream import Behaviour, Upstream
@@ -65,14 +65,14 @@ def unguarded(model: Any) -> Any:
     return AgentPipeline.from_config(config)
 
 
-def sat(item: Item, pipeline: Any) -> Run:
+def sat(item: Item, pipeline: Any) -> BenchmarkRun:
     done = run(item, pipeline, version=VERSION, agent="stand-in")
     assert done is not None
     assert done.error is None
     return done
 
 
-def outcome(done: Run) -> tuple[bool, bool]:
+def outcome(done: BenchmarkRun) -> tuple[bool, bool]:
     return done.utility, done.hijacked
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from taskshield import ConfigError, Shield, TaskShieldError
-from taskshield_lab.bench.records import Run
+from taskshield_lab.bench.records import BenchmarkRun
 from taskshield_lab.bench.run.live import run
 from taskshield_lab.bench.run.pipelines import Agent, build_pipeline
 from tests.clients.upstream import (
@@ -41,7 +41,9 @@ def agent(provider: str, address: str, **more: Any) -> Agent:
     return Agent(model=f"{provider}:some-model", base_url=base_url, **{"retries": 0, **more})
 
 
-def sat(provider: str, *behaviours: Behaviour, shield: Shield | None = None, **more: Any) -> Run:
+def sat(
+    provider: str, *behaviours: Behaviour, shield: Shield | None = None, **more: Any
+) -> BenchmarkRun:
     with Upstream(*behaviours) as upstream:
         pipeline = build_pipeline(agent(provider, upstream.url, **more), shield)
         done = run(CLEAN, pipeline, version=VERSION, agent=provider)
@@ -111,7 +113,7 @@ def test_any_other_failure_spoils_one_run(provider: str, behaviour: Behaviour, t
     assert outcome(done) == (False, False)
 
 
-def outcome(done: Run) -> tuple[bool, bool]:
+def outcome(done: BenchmarkRun) -> tuple[bool, bool]:
     return done.utility, done.hijacked
 
 
@@ -231,7 +233,7 @@ class Broken:
 def test_what_agentdojo_trips_over_spoils_one_run_and_is_not_quoted() -> None:
     done = run(PAY, Broken(KeyError(WORDS)), version=VERSION, agent="x")
     assert done == replace(
-        Run(suite="banking", user_task="user_task_0", agent="x"),
+        BenchmarkRun(suite="banking", user_task="user_task_0", agent="x"),
         injection_task=PAY.injection_task,
         attack=PAY.attack,
         error="the agent broke off (KeyError)",

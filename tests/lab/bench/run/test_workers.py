@@ -9,9 +9,9 @@ from taskshield import Shield
 from taskshield.adapters import stored_values
 from taskshield.core.errors import ConfigError, TaskShieldError
 from taskshield_lab.bench.agentdojo.items import Selection, items
-from taskshield_lab.bench.records import Run
+from taskshield_lab.bench.records import BenchmarkRun
 from taskshield_lab.bench.run import worst_case
-from taskshield_lab.bench.run.workers import ShieldPlan, sit_all
+from taskshield_lab.bench.run.workers import ShieldPlan, run_all
 
 PART = items(
     Selection(
@@ -23,36 +23,36 @@ PART = items(
 SIT = partial(worst_case.run, version="v1")
 
 
-def nothing(job: int, shield: Shield | None) -> Run | None:
+def nothing(job: int, shield: Shield | None) -> BenchmarkRun | None:
     return None
 
 
-def spoiled(job: int, shield: Shield | None) -> Run | None:
+def spoiled(job: int, shield: Shield | None) -> BenchmarkRun | None:
     raise ConfigError("the key is wrong")
 
 
 def outcomes(lines: Iterable[str | None]) -> list[tuple[str, bool, bool]]:
-    runs = [stored_values.load(Run, line) for line in lines if line is not None]
+    runs = [stored_values.load(BenchmarkRun, line) for line in lines if line is not None]
     return sorted((run.id, run.utility, run.hijacked) for run in runs)
 
 
 def test_processes_give_what_one_gives() -> None:
     plan = ShieldPlan(judge="block-side-effects")
-    here = outcomes(sit_all(PART, SIT, plan, workers=1))
-    there = outcomes(sit_all(PART, SIT, plan, workers=2))
+    here = outcomes(run_all(PART, SIT, plan, workers=1))
+    there = outcomes(run_all(PART, SIT, plan, workers=2))
     assert here == there
     assert len(here) == 4
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_job_with_nothing_to_run_is_reported_as_such(workers: int) -> None:
-    assert list(sit_all(range(20), nothing, ShieldPlan(), workers=workers)) == [None] * 20
+    assert list(run_all(range(20), nothing, ShieldPlan(), workers=workers)) == [None] * 20
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_spoils_every_run_ends_the_exam(workers: int) -> None:
     with pytest.raises(TaskShieldError, match="the key is wrong"):
-        list(sit_all(range(20), spoiled, ShieldPlan(), workers=workers))
+        list(run_all(range(20), spoiled, ShieldPlan(), workers=workers))
 
 
 def test_a_plan_for_no_defence_has_no_shield() -> None:

@@ -7,10 +7,10 @@ import pytest
 from taskshield import Shield
 from taskshield_lab.bench.agentdojo import suites
 from taskshield_lab.bench.agentdojo.items import Item, Selection, items
-from taskshield_lab.bench.attacks.context import Move, Payload, Scene
+from taskshield_lab.bench.attacks.context import AttackContext, Move, Payload
 from taskshield_lab.bench.attacks.registry import GENERATORS, Generator
 from taskshield_lab.bench.measure.outcomes import figures
-from taskshield_lab.bench.records import Run
+from taskshield_lab.bench.records import BenchmarkRun
 from taskshield_lab.bench.run import worst_case
 from tests.lab.bench.guards import all_knowing
 
@@ -32,23 +32,23 @@ BANKING = suites.suite_named("v1", "banking")
 GOAL = suites.injection_task(BANKING, "injection_task_4")
 
 
-def outcome(run: Run | None) -> tuple[bool, bool]:
+def outcome(run: BenchmarkRun | None) -> tuple[bool, bool]:
     assert run is not None
     return run.utility, run.hijacked
 
 
-def made(run: Run | None) -> list[tuple[str, str | None, bool]]:
+def made(run: BenchmarkRun | None) -> list[tuple[str, str | None, bool]]:
     assert run is not None
     return [(call.name, call.owner, call.executed) for step in run.steps for call in step.calls]
 
 
 @pytest.fixture(scope="module")
-def undefended() -> list[Run]:
+def undefended() -> list[BenchmarkRun]:
     return [each for item in SLICE if (each := run(item, None)) is not None]
 
 
 def test_undefended_every_task_comes_about_and_every_attack_that_can(
-    undefended: list[Run],
+    undefended: list[BenchmarkRun],
 ) -> None:
     found = figures(undefended)
     assert found.clean_utility is not None
@@ -59,7 +59,7 @@ def test_undefended_every_task_comes_about_and_every_attack_that_can(
     assert all(each.shown for each in undefended if not each.clean)
 
 
-def test_allow_all_is_no_defence(undefended: list[Run]) -> None:
+def test_allow_all_is_no_defence(undefended: list[BenchmarkRun]) -> None:
     with Shield("allow-all") as shield:
         allowed = [each for item in SLICE if (each := run(item, shield)) is not None]
     assert [(each.id, *outcome(each)) for each in allowed] == [
@@ -133,7 +133,7 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> Item:
 
 
 def register(monkeypatch: pytest.MonkeyPatch, payload: Payload | None) -> None:
-    def generate(scene: Scene) -> Payload | None:
+    def generate(scene: AttackContext) -> Payload | None:
         return payload
 
     generator = Generator(name="of_the_test", tries="a test", generate=generate)

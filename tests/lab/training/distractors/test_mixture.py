@@ -4,7 +4,7 @@ from pathlib import Path
 
 from taskshield.core.assessments import TaskDraft
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.distractors.mixture import Company
+from taskshield_lab.training.distractors.mixture import DistractorMix
 from taskshield_lab.training.distractors.public_rows import Pack, read_pack
 from tests.lab.training import alignment_pack
 from tests.lab.training.alignment_pack import pair, text
@@ -40,7 +40,7 @@ def some_talks() -> list[LabelledConversation]:
 
 def shares(pack: Pack | None, *, public: bool = True) -> dict[str, float]:
     """How many conversations get which kind of wish, and how many are obeyed."""
-    company, found = Company(pack, 1), Counter[str]()
+    company, found = DistractorMix(pack, 1), Counter[str]()
     for talk in some_talks():
         made = company.around(talk, public=public)
         kinds = [span.kind for spans in made.spans.values() for span in spans]
@@ -78,20 +78,20 @@ def test_public_sentences_that_ask_for_nothing_are_harmless(tmp_path: Path) -> N
 
 
 def test_another_users_task_comes_from_another_domain_and_language() -> None:
-    company = Company(None, 1)
+    company = DistractorMix(None, 1)
     talks = some_talks()
     for talk in talks:
         for spans in company.around(replace(talk, domain="harbour")).spans.values():
             assert {span.kind for span in spans} == {"echo"}
     german = [replace(talk, lang=("en", "de")[number % 2]) for number, talk in enumerate(talks)]
-    company = Company(None, 1)
+    company = DistractorMix(None, 1)
     for talk in german:
         for spans in company.around(talk).spans.values():
             assert {span.kind for span in spans} == {"echo"}
 
 
 def test_the_same_seed_gives_the_same_company() -> None:
-    one, two = Company(None, 1), Company(None, 1)
+    one, two = DistractorMix(None, 1), DistractorMix(None, 1)
     assert [one.around(talk) for talk in some_talks()] == [
         two.around(talk) for talk in some_talks()
     ]

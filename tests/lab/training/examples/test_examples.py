@@ -10,8 +10,8 @@ from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.text.segments import segments
 from taskshield_lab.training.conversations.labelled import LabelledConversation
 from taskshield_lab.training.examples.examples import (
+    CallExample,
     Flags,
-    Judged,
     Label,
     asked,
     delegates,
@@ -30,11 +30,11 @@ WISHED = PIECES.index(WISH)
 FOUND: Flags = {3: frozenset({WISHED})}
 
 
-def calls(flags: Flags = FOUND, told: LabelledConversation | None = None) -> list[Judged]:
+def calls(flags: Flags = FOUND, told: LabelledConversation | None = None) -> list[CallExample]:
     return list(judged(talk() if told is None else told, flags, Random(1), plans=False))
 
 
-def answers(one: Judged, seeds: int = 1) -> dict[inputs.Pair, float]:
+def answers(one: CallExample, seeds: int = 1) -> dict[inputs.Pair, float]:
     return {pair: right for seed in range(seeds) for pair, right in asked(one, Random(seed))}
 
 
@@ -125,7 +125,7 @@ def test_outputs_come_with_what_the_user_has_said_before_them() -> None:
 def test_the_same_seed_gives_the_same_flags_and_calls(sample: Sample) -> None:
     one = sample[0]
 
-    def made(seed: int) -> tuple[Flags, list[Judged]]:
+    def made(seed: int) -> tuple[Flags, list[CallExample]]:
         rng = Random(seed)
         flags = noisy_flags(one, rng)
         return flags, list(judged(one, flags, rng))
@@ -194,7 +194,7 @@ def test_some_calls_are_announced_as_plans() -> None:
 
 def test_plans_carry_the_label_of_their_call() -> None:
     for seed in range(60):
-        before: Judged | None = None
+        before: CallExample | None = None
         for one in judged(talk(), FOUND, Random(seed)):
             if one.evidence.kind == "plan":
                 assert before is not None

@@ -5,7 +5,7 @@ import pytest
 
 from taskshield.judges.embedded.network.inputs import Pair
 from taskshield_lab.training.examples import public_pairs
-from taskshield_lab.training.examples.examples import Heard
+from taskshield_lab.training.examples.examples import OutputExample
 from taskshield_lab.training.examples.public_pairs import asked, heard
 from tests.lab.training import alignment_pack
 from tests.lab.training.alignment_pack import pair, text
@@ -15,7 +15,7 @@ def pairs(folder: Path, *rows: alignment_pack.Row, seed: int = 0) -> list[tuple[
     return list(asked(alignment_pack.write(folder / "pack", pairs=rows), Random(seed)))
 
 
-def outputs(folder: Path, *rows: alignment_pack.Row) -> list[Heard]:
+def outputs(folder: Path, *rows: alignment_pack.Row) -> list[OutputExample]:
     return list(heard(alignment_pack.write(folder / "pack", texts=rows), Random(0)))
 
 

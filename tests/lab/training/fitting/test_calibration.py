@@ -25,7 +25,12 @@ from taskshield_lab.training.fitting.calibration import (
     tag_limits,
     thresholds,
 )
-from taskshield_lab.training.fitting.cross_validation import Column, Findings, Limits, limits_of
+from taskshield_lab.training.fitting.cross_validation import (
+    Column,
+    FoldPredictions,
+    Limits,
+    limits_of,
+)
 
 GRAVE = [tier.value for tier in Tier if tier.side_effects]
 
@@ -247,8 +252,8 @@ def test_calibration_leaves_out_no_call_however_sure() -> None:
     assert sum(one["calls"] for one in found) == 6
 
 
-def findings(logits: list[float], labels: list[str], outputs: list[int]) -> Findings:
-    return Findings(
+def findings(logits: list[float], labels: list[str], outputs: list[int]) -> FoldPredictions:
+    return FoldPredictions(
         limits=Limits(planted=0.0, planted_delegated=0.0, joined=0.0),
         tags={
             "logit": np.array(logits, np.float32),

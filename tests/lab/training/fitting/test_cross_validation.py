@@ -12,10 +12,10 @@ from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.network.encoding import pair_ids
 from taskshield_lab.training.conversations.labelled import LabelledConversation
 from taskshield_lab.training.examples import tool_definitions
-from taskshield_lab.training.examples.examples import Flags, Judged, heard, judged
+from taskshield_lab.training.examples.examples import CallExample, Flags, heard, judged
 from taskshield_lab.training.fitting import cross_validation
 from taskshield_lab.training.fitting.cross_validation import (
-    Findings,
+    FoldPredictions,
     Limits,
     examined,
     limits_of,
@@ -81,7 +81,7 @@ def test_delegation_never_makes_the_limit_lower() -> None:
 
 
 def test_findings_are_read_as_they_were_written(tmp_path: Path) -> None:
-    made = Findings(
+    made = FoldPredictions(
         limits=Limits(planted=1.5, planted_delegated=2.5, joined=-0.25),
         tags={"logit": np.array([1.0, 2.0], np.float32), "label": labelled("attack", "plain")},
         calls={"features": np.ones((2, 3), np.float32), "aligned": np.array([True, False])},
@@ -89,7 +89,7 @@ def test_findings_are_read_as_they_were_written(tmp_path: Path) -> None:
         names=feature_list()[:3],
     )
     made.save(tmp_path / "fold.npz")
-    again = Findings.load(tmp_path / "fold.npz")
+    again = FoldPredictions.load(tmp_path / "fold.npz")
     assert again.limits == made.limits
     assert again.names == made.names
     for part in ("tags", "calls", "definitions"):
@@ -101,7 +101,7 @@ def test_findings_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 def test_features_that_are_no_more_are_left_out(tmp_path: Path) -> None:
     first, second = feature_list()[:2]
-    made = Findings(
+    made = FoldPredictions(
         limits=Limits(planted=1.5, planted_delegated=2.5, joined=-0.25),
         tags={},
         calls={"features": np.array([[1, 2, 3], [4, 5, 6]], np.float32)},
@@ -109,7 +109,7 @@ def test_features_that_are_no_more_are_left_out(tmp_path: Path) -> None:
         names=(first, "once known", second),
     )
     made.save(tmp_path / "fold.npz")
-    again = Findings.load(tmp_path / "fold.npz")
+    again = FoldPredictions.load(tmp_path / "fold.npz")
     assert again.names == (first, second)
     assert again.calls["features"].tolist() == [[1, 3], [4, 6]]
 
@@ -144,9 +144,9 @@ def test_directives_are_those_that_the_network_finds(
         return [[by_words.get(piece, -9.0) for piece in one.pieces] for one in heard(told)]
 
     def spread(
-        function: Callable[..., list[Judged]],
+        function: Callable[..., list[CallExample]],
         given: Iterable[tuple[LabelledConversation, Flags]],
-    ) -> Iterator[list[Judged]]:
+    ) -> Iterator[list[CallExample]]:
         for one, flags in given:
             marked.append(flags)
             yield function(one, flags)

@@ -7,18 +7,18 @@ import pytest
 
 from taskshield.core.errors import ModelError
 from taskshield.core.tools import Tier
-from taskshield.judges.embedded.decision.classifier import Decision, read_decision
+from taskshield.judges.embedded.decision.classifier import CallClassifier, read_classifier
 from taskshield.judges.embedded.decision.features import feature_list
 from taskshield.judges.embedded.network.model_files import verified
 from taskshield_lab.training.fitting import calibration, model_folder
-from taskshield_lab.training.fitting.cross_validation import Findings
+from taskshield_lab.training.fitting.cross_validation import FoldPredictions
 from taskshield_lab.training.fitting.model_folder import ABLATIONS, Assembled, assembled, ship
 from tests.judges.embedded import tiny_model
 from tests.lab.training.made_findings import KINDS, findings, whole
 
 
 @pytest.fixture(scope="module")
-def folds() -> list[Findings]:
+def folds() -> list[FoldPredictions]:
     return [findings(1), findings(2)]
 
 
@@ -28,18 +28,18 @@ def made() -> Assembled:
 
 
 @pytest.fixture(scope="module")
-def decision(made: Assembled) -> Decision:
-    return read_decision(json.dumps(made.decision).encode(), frozenset(feature_list()))
+def decision(made: Assembled) -> CallClassifier:
+    return read_classifier(json.dumps(made.decision).encode(), frozenset(feature_list()))
 
 
-def test_the_decision_is_one_that_the_judge_reads(decision: Decision) -> None:
+def test_the_decision_is_one_that_the_judge_reads(decision: CallClassifier) -> None:
     assert list(decision.weights) == list(feature_list())
     assert set(decision.thresholds) == set(KINDS)
     assert decision.joined <= decision.planted <= decision.planted_delegated
 
 
 def test_the_decision_tells_good_calls_from_bad_ones(
-    decision: Decision, folds: list[Findings]
+    decision: CallClassifier, folds: list[FoldPredictions]
 ) -> None:
     calls = {name: column[:700] for name, column in folds[0].calls.items()}  # the others are blind
     chances = [
@@ -52,7 +52,7 @@ def test_the_decision_tells_good_calls_from_bad_ones(
 
 
 def test_chances_of_segments_are_those_of_the_curve(
-    decision: Decision, folds: list[Findings]
+    decision: CallClassifier, folds: list[FoldPredictions]
 ) -> None:
     limits = calibration.tag_limits(calibration.stacked_tags(folds))
     chance = decision.directive.probability
@@ -74,7 +74,7 @@ def test_thresholds_block_about_as_many_good_calls_as_was_asked(made: Assembled)
 
 
 def test_plans_are_judged_by_what_directs_the_agent_alone(
-    decision: Decision, folds: list[Findings]
+    decision: CallClassifier, folds: list[FoldPredictions]
 ) -> None:
     calls = calibration.joined(folds)
     good = calls["aligned"].astype(bool) & (calls["tier"] == "plan")
@@ -85,7 +85,7 @@ def test_plans_are_judged_by_what_directs_the_agent_alone(
 
 
 def test_what_was_kept_is_told_and_changes_nothing(
-    made: Assembled, folds: list[Findings], monkeypatch: pytest.MonkeyPatch
+    made: Assembled, folds: list[FoldPredictions], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = findings(3).calls
     grave = [tier.value for tier in Tier if tier.side_effects]
@@ -100,9 +100,9 @@ def test_what_was_kept_is_told_and_changes_nothing(
 
 
 def test_calls_in_alarm_are_told_and_change_nothing(
-    made: Assembled, folds: list[Findings], monkeypatch: pytest.MonkeyPatch
+    made: Assembled, folds: list[FoldPredictions], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def with_alarm(one: Findings) -> Findings:
+    def with_alarm(one: FoldPredictions) -> FoldPredictions:
         more = {name: column[:100] for name, column in one.calls.items()}
         more |= {"aligned": ~more["aligned"].astype(bool), "view": np.full(100, "alarmed")}
         both = {name: np.r_[column, more[name]] for name, column in one.calls.items()}
@@ -129,7 +129,7 @@ def test_foreign_conversations_are_told_apart_by_who_delegates(made: Assembled) 
 
 
 def test_the_same_findings_give_the_same_decision(
-    made: Assembled, folds: list[Findings], monkeypatch: pytest.MonkeyPatch
+    made: Assembled, folds: list[FoldPredictions], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model_folder, "_figures", lambda *_: {})
     assert assembled(folds).decision == made.decision
@@ -156,7 +156,7 @@ def test_every_group_that_is_left_out_names_features() -> None:
 
 
 def test_drift_counts_for_little(
-    folds: list[Findings], monkeypatch: pytest.MonkeyPatch, made: Assembled
+    folds: list[FoldPredictions], monkeypatch: pytest.MonkeyPatch, made: Assembled
 ) -> None:
     monkeypatch.setattr(model_folder, "_figures", lambda *_: {})
     monkeypatch.setattr(calibration, "_DRIFT", 1.0)
@@ -179,14 +179,14 @@ def shipped(files: Path, out: Path, made: Assembled, version: str = "2") -> None
 
 
 def test_what_is_shipped_passes_all_checks(
-    files: Path, made: Assembled, decision: Decision, tmp_path: Path
+    files: Path, made: Assembled, decision: CallClassifier, tmp_path: Path
 ) -> None:
     shipped(files, tmp_path / "deep" / "weights", made)
     found = verified(tmp_path / "deep" / "weights")
     assert found.label.startswith("tiny-2@")
     assert found.model == tiny_model.onnx_model()
     assert found.glance == b"weights"
-    assert read_decision(found.decision, frozenset(feature_list())) == decision
+    assert read_classifier(found.decision, frozenset(feature_list())) == decision
     assert [one.name for one in (tmp_path / "deep").iterdir()] == ["weights"]
 
 

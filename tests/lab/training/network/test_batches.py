@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from taskshield.judges.embedded.network.encoding import Encoded
-from taskshield_lab.training.network.batches import TAG, Lessons, Sequences
-from taskshield_lab.training.network.labelled_tokens import Answer, Lesson
+from taskshield_lab.training.network.batches import TAG, Sequences, TokenExamples
+from taskshield_lab.training.network.labelled_tokens import Answer, TokenExample
 
 
-def lessons(seed: int, count: int = 30) -> list[Lesson]:
+def lessons(seed: int, count: int = 30) -> list[TokenExample]:
     rng = Random(seed)
     made = []
     for _ in range(count):
         first, second = rng.randint(1, 9), rng.randint(1, 9)
         made.append(
-            Lesson(
+            TokenExample(
                 sequence=Encoded(
                     ids=[rng.randrange(2**16) for _ in range(first + second)],
                     types=[0] * first + [1] * second,
@@ -51,7 +51,7 @@ def test_a_batch_holds_the_sequences_that_were_packed_in_the_order_asked_for(
 @pytest.mark.parametrize("numbers", [[0], [5, 2, 2, 28], range(30)])
 def test_answers_come_with_the_rows_of_their_lessons(numbers: list[int]) -> None:
     whole = lessons(2)
-    rows, answers = Lessons.of(whole).answers_in(numbers)
+    rows, answers = TokenExamples.of(whole).answers_in(numbers)
     expected = [
         (row, TAG if one.head is None else one.head, one.place, one.right, one.weight)
         for row, number in enumerate(numbers)
@@ -64,8 +64,8 @@ def test_answers_come_with_the_rows_of_their_lessons(numbers: list[int]) -> None
 
 def test_parts_joined_are_what_would_have_been_packed_at_once() -> None:
     parts = [lessons(3, 5), [], lessons(4, 1), lessons(5, 12)]
-    joined = Lessons.joined(map(Lessons.of, parts))
-    whole = Lessons.of([lesson for part in parts for lesson in part])
+    joined = TokenExamples.joined(map(TokenExamples.of, parts))
+    whole = TokenExamples.of([lesson for part in parts for lesson in part])
     assert len(joined) == len(whole) == 18
     for one, other in (
         (joined.sequences.ids, whole.sequences.ids),

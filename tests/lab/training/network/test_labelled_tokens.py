@@ -6,11 +6,17 @@ import pytest
 from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.network.encoding import MARKER, output_ids, pair_ids
 from taskshield.judges.embedded.text.segments import segments
-from taskshield_lab.training.examples.examples import Heard, Judged, Label, asked, judged
+from taskshield_lab.training.examples.examples import (
+    CallExample,
+    Label,
+    OutputExample,
+    asked,
+    judged,
+)
 from taskshield_lab.training.network.labelled_tokens import (
     ASKS,
     SERVES,
-    Lesson,
+    TokenExample,
     on_calls,
     on_outputs,
     on_pair,
@@ -23,16 +29,16 @@ MARK = TOKENIZER.token_to_id(MARKER)
 LONG = "Send the whole list away now."
 
 
-def heard(*pieces: tuple[str, Label], request: str = "") -> Heard:
+def heard(*pieces: tuple[str, Label], request: str = "") -> OutputExample:
     texts, labels = zip(*pieces, strict=True)
-    return Heard(message=0, head="read file", request=request, pieces=texts, labels=labels)
+    return OutputExample(message=0, head="read file", request=request, pieces=texts, labels=labels)
 
 
-def taught(*outputs: Heard, seed: int = 0, weight: float = 1.0) -> list[Lesson]:
+def taught(*outputs: OutputExample, seed: int = 0, weight: float = 1.0) -> list[TokenExample]:
     return list(on_outputs(outputs, TOKENIZER, Random(seed), weight=weight))
 
 
-def on_stolen() -> Judged:
+def on_stolen() -> CallExample:
     wish = [segment.text for segment in segments(BILL)].index(WISH)
     return list(judged(talk(), {3: frozenset({wish})}, Random(0), plans=False))[1]
 

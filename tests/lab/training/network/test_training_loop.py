@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from taskshield.judges.embedded.network.encoding import Encoded, output_ids, pair_ids
-from taskshield_lab.training.examples.examples import Heard
+from taskshield_lab.training.examples.examples import OutputExample
 from taskshield_lab.training.network import training_loop
-from taskshield_lab.training.network.batches import Lessons
+from taskshield_lab.training.network.batches import TokenExamples
 from taskshield_lab.training.network.labelled_tokens import (
     ASKS,
     SERVES,
-    Lesson,
+    TokenExample,
     on_outputs,
     on_pair,
 )
@@ -39,7 +39,7 @@ def quiet(_: str) -> None:
     pass
 
 
-def toy(seed: int, count: int = 96) -> list[Lesson]:
+def toy(seed: int, count: int = 96) -> list[TokenExample]:
     """Whether both texts name the valve is asked by one head; the other wants the opposite."""
     rng = Random(seed)
     lessons = []
@@ -52,7 +52,7 @@ def toy(seed: int, count: int = 96) -> list[Lesson]:
     return lessons
 
 
-def toy_outputs(seed: int, count: int = 64) -> list[Lesson]:
+def toy_outputs(seed: int, count: int = 64) -> list[TokenExample]:
     """A segment that names the pump and the valve directs the agent."""
     rng = Random(seed)
     outputs = []
@@ -63,18 +63,18 @@ def toy_outputs(seed: int, count: int = 64) -> list[Lesson]:
         labels = ["benign"] * 3
         labels[planted] = "attack"
         outputs.append(
-            Heard(message=0, head="a", pieces=tuple(pieces), labels=tuple(labels))  # type: ignore[arg-type]
+            OutputExample(message=0, head="a", pieces=tuple(pieces), labels=tuple(labels))  # type: ignore[arg-type]
         )
     return list(on_outputs(outputs, TOKENIZER, rng))
 
 
-def loss(network: Network, lessons: list[Lesson]) -> float:
+def loss(network: Network, lessons: list[TokenExample]) -> float:
     with torch.no_grad():
-        packed, whole = Lessons.of(lessons), range(len(lessons))
+        packed, whole = TokenExamples.of(lessons), range(len(lessons))
         return float(training_loop._loss(network.eval(), packed, whole, training_loop.device()))
 
 
-def right_share(network: Network, lessons: list[Lesson]) -> float:
+def right_share(network: Network, lessons: list[TokenExample]) -> float:
     tags, pairs = ask(network, [lesson.sequence for lesson in lessons])
     hits = []
     for lesson, row, pair in zip(lessons, tags, pairs, strict=True):
@@ -90,7 +90,7 @@ def test_a_tiny_network_learns_a_plain_rule(base: Path, made: object) -> None:
     assert callable(made)
     network = fresh(base)
     before = loss(network, made(9))
-    teach(network, Lessons.of(made(1)), FAST, quiet)
+    teach(network, TokenExamples.of(made(1)), FAST, quiet)
     assert loss(network, made(9)) < before / 3
     assert right_share(network, made(9)) > 0.95
 
@@ -99,7 +99,7 @@ def test_the_same_seed_gives_the_same_network(base: Path) -> None:
     def taught(seed: int) -> dict[str, torch.Tensor]:
         network = fresh(base)
         schedule = Schedule(epochs=1, rate=1e-3, batch_lessons=16, seed=seed)
-        teach(network, Lessons.of(toy(1, 48) + toy_outputs(1, 16)), schedule, quiet)
+        teach(network, TokenExamples.of(toy(1, 48) + toy_outputs(1, 16)), schedule, quiet)
         return network.state_dict()
 
     one, same, other = taught(1), taught(1), taught(2)
@@ -141,7 +141,7 @@ def test_a_head_is_taught_by_its_own_lessons_only(base: Path) -> None:
         (toy_outputs(1, 2), {"tags"}),
     ):
         network.zero_grad()
-        lost = training_loop._loss(network, Lessons.of(lessons), range(len(lessons)), "cpu")
+        lost = training_loop._loss(network, TokenExamples.of(lessons), range(len(lessons)), "cpu")
         lost.backward()  # type: ignore[no-untyped-call]
         tags, pair = network.tags.weight.grad, network.pair.weight.grad
         assert tags is not None and pair is not None
@@ -155,7 +155,7 @@ def test_the_embeddings_of_words_are_taught_where_the_schedule_says_so(
 ) -> None:
     network = fresh(base)
     before = {name: one.clone() for name, one in network.state_dict().items()}
-    teach(network, Lessons.of(toy(1, 8)), Schedule(epochs=2, rate=1e-3, words=words), quiet)
+    teach(network, TokenExamples.of(toy(1, 8)), Schedule(epochs=2, rate=1e-3, words=words), quiet)
     same = {name for name, one in network.state_dict().items() if torch.equal(before[name], one)}
     assert "layers.0.query.weight" not in same and ("words.weight" in same) is not words
 
@@ -163,8 +163,8 @@ def test_the_embeddings_of_words_are_taught_where_the_schedule_says_so(
 def test_less_than_one_step_teaches_nothing(base: Path) -> None:
     network = fresh(base)
     before = {name: one.clone() for name, one in network.state_dict().items()}
-    teach(network, Lessons.of(toy(1, 8)), Schedule(epochs=0.5), quiet)
-    teach(network, Lessons.of([]), Schedule(), quiet)
+    teach(network, TokenExamples.of(toy(1, 8)), Schedule(epochs=0.5), quiet)
+    teach(network, TokenExamples.of([]), Schedule(), quiet)
     assert all(torch.equal(before[name], one) for name, one in network.state_dict().items())
 
 
@@ -176,20 +176,20 @@ def test_parts_of_an_epoch_are_counted_in_steps(
     plain = training_loop._loss
 
     def counted(
-        network: Network, lessons: Lessons, batch: Sequence[int], where: str
+        network: Network, lessons: TokenExamples, batch: Sequence[int], where: str
     ) -> torch.Tensor:
         taught.append(len(batch))
         return plain(network, lessons, batch, where)
 
     monkeypatch.setattr(training_loop, "_loss", counted)
     schedule = Schedule(epochs=epochs, batch_lessons=4)
-    teach(fresh(base), Lessons.of(toy(1, 16)), schedule, quiet)
+    teach(fresh(base), TokenExamples.of(toy(1, 16)), schedule, quiet)
     assert taught == [4] * steps
 
 
 def test_long_courses_tell_how_far_they_are(base: Path) -> None:
     told: list[str] = []
-    teach(fresh(base), Lessons.of(toy(1, 1)), Schedule(epochs=500), told.append)
+    teach(fresh(base), TokenExamples.of(toy(1, 1)), Schedule(epochs=500), told.append)
     assert len(told) == 1 and told[0].startswith("step 500 of 500, loss ")
 
 

@@ -27,13 +27,13 @@ from taskshield_lab.training.pipeline.datasets import (
     spreading,
     talks,
 )
-from taskshield_lab.training.pipeline.training_run import Course
+from taskshield_lab.training.pipeline.training_run import TrainingRun
 from taskshield_lab.training.sources.scenario_files import read_openings
 from taskshield_lab.training.sources.splits import Split, fold_of_domain
 from tests.lab.training import alignment_pack, few_scenarios, small_world
 
 
-def test_lessons_are_the_same_whoever_makes_them(course: Course) -> None:
+def test_lessons_are_the_same_whoever_makes_them(course: TrainingRun) -> None:
     split = Split(side="train", held_out=1)
     alone = lessons_for(course, split)
     assert dumps(alone) == dumps(lessons_for(replace(course, workers=2), split))
@@ -41,12 +41,12 @@ def test_lessons_are_the_same_whoever_makes_them(course: Course) -> None:
     assert len(alone) > 100
 
 
-def test_lessons_ask_all_three_heads(course: Course) -> None:
+def test_lessons_ask_all_three_heads(course: TrainingRun) -> None:
     lessons = _slice(course, Split(), 0)
     assert {answer.head for one in lessons for answer in one.answers} == {None, 0, 1}
 
 
-def test_slices_hold_every_scenario_once(course: Course) -> None:
+def test_slices_hold_every_scenario_once(course: TrainingRun) -> None:
     whole = [talk.id for talk in talks(course, Split())]
     parts = [talk.id for number in range(_SLICES) for talk in talks(course, Split(), number)]
     assert sorted(parts) == sorted(whole)
@@ -55,7 +55,7 @@ def test_slices_hold_every_scenario_once(course: Course) -> None:
 
 
 def test_worlds_are_taught_beside_scenarios_unless_they_are_held_out(
-    course: Course, tmp_path: Path
+    course: TrainingRun, tmp_path: Path
 ) -> None:
     data = tmp_path / "lab" / "data"
     shutil.copytree(course.data, data)
@@ -81,7 +81,7 @@ def test_worlds_are_taught_beside_scenarios_unless_they_are_held_out(
     assert not told(Split(side="validation", held_out=(fold + 1) % 5))
 
 
-def test_right_openings_are_taught_more_often_than_wrong_ones(course: Course) -> None:
+def test_right_openings_are_taught_more_often_than_wrong_ones(course: TrainingRun) -> None:
     openings = read_openings(course.data / "openings")
     right = Counter(f"{one.id}:right-{n}" for one in openings for n in range(len(one.right)))
     wrong = Counter(f"{one.id}:wrong-{n}" for one in openings for n in range(len(one.wrong)))
@@ -94,7 +94,7 @@ def test_right_openings_are_taught_more_often_than_wrong_ones(course: Course) ->
     assert asked == Counter(id for id in ids if id.startswith(few_scenarios.OPENED_HELD_OUT))
 
 
-def test_validation_is_told_otherwise_than_lessons(course: Course) -> None:
+def test_validation_is_told_otherwise_than_lessons(course: TrainingRun) -> None:
     """Other domains, and another seed, so that nothing is asked about that was taught."""
     kept = list(talks(course, Split(side="validation", held_out=0)))
     assert {talk.scenario for talk in kept} == few_scenarios.ASKED
@@ -107,7 +107,7 @@ def test_validation_is_told_otherwise_than_lessons(course: Course) -> None:
     assert len(opened) == 2 and sum(talk.scenario not in opened for talk in taught) == 8
 
 
-def test_the_second_source_is_taught_after_the_first(course: Course, tmp_path: Path) -> None:
+def test_the_second_source_is_taught_after_the_first(course: TrainingRun, tmp_path: Path) -> None:
     split = Split(side="train", held_out=1)
     more = replace(course, alignment=alignment_pack.write(tmp_path / "pack"))
     alone, both = lessons_for(course, split), lessons_for(more, split)
@@ -120,7 +120,7 @@ def test_the_second_source_is_taught_after_the_first(course: Course, tmp_path: P
 
 
 def test_public_wishes_are_taught(
-    course: Course, pack: Path, monkeypatch: pytest.MonkeyPatch
+    course: TrainingRun, pack: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = replace(course, alignment=pack)
     read: list[str] = []
@@ -149,7 +149,7 @@ def test_public_wishes_are_taught(
     assert (1, {0.0}) in beside_request  # and with none
 
 
-def test_data_without_scenarios_is_refused(course: Course, tmp_path: Path) -> None:
+def test_data_without_scenarios_is_refused(course: TrainingRun, tmp_path: Path) -> None:
     for name in ("scenarios", "styles"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "none.jsonl").write_text("\n")
@@ -157,7 +157,7 @@ def test_data_without_scenarios_is_refused(course: Course, tmp_path: Path) -> No
         list(talks(replace(course, data=tmp_path), Split()))
 
 
-def test_conversations_are_examined_alike_by_several_workers(course: Course) -> None:
+def test_conversations_are_examined_alike_by_several_workers(course: TrainingRun) -> None:
     network = from_base(course.base)
     few = list(talks(course, Split(side="validation", held_out=0)))[:4]
     found = []
@@ -167,6 +167,6 @@ def test_conversations_are_examined_alike_by_several_workers(course: Course) -> 
     assert (found[0].calls["features"] == found[1].calls["features"]).all()
 
 
-def test_workers_give_way_to_what_feeds_the_gpu(course: Course) -> None:
+def test_workers_give_way_to_what_feeds_the_gpu(course: TrainingRun) -> None:
     with _workers(course) as pool:
         assert pool.submit(os.nice, 0).result() > os.nice(0)

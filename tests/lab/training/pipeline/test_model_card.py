@@ -8,10 +8,10 @@ import pytest
 from taskshield_lab.training.fitting.model_folder import Assembled
 from taskshield_lab.training.network.training_loop import Schedule
 from taskshield_lab.training.pipeline import model_card
-from taskshield_lab.training.pipeline.training_run import Course
+from taskshield_lab.training.pipeline.training_run import TrainingRun
 from tests.lab.training.made_findings import KINDS, whole
 
-COURSE = Course(
+COURSE = TrainingRun(
     data=Path("data"),
     base=Path("base"),
     alignment=None,
@@ -33,7 +33,7 @@ def made() -> Assembled:
     return replace(found, figures={**found.figures, "glance": GLANCE})
 
 
-def written(made: Assembled, course: Course = COURSE) -> str:
+def written(made: Assembled, course: TrainingRun = COURSE) -> str:
     return model_card.written(course, made.figures, made.decision, GOLDEN, 34 * 2**20, ENCODER)
 
 
@@ -112,7 +112,7 @@ def test_the_card_says_what_the_model_is_made_from(made: Assembled) -> None:
     assert "34 MiB" in text and "0.0456" in text and "0.3219" in text
     assert '"per_scenario": 7' in text and '"epochs": 1.5' in text and '"seed": 11' in text
     assert "NOTICE" not in text
-    second = Course(data=Path("d"), base=Path("b"), alignment=Path("pack"), out=Path("o"))
+    second = TrainingRun(data=Path("d"), base=Path("b"), alignment=Path("pack"), out=Path("o"))
     assert "public pairs and texts, see `NOTICE`" in written(made, second)
 
 
@@ -124,7 +124,7 @@ def test_figures_are_json_with_the_course(made: Assembled) -> None:
 
 
 def test_neither_card_nor_figures_tell_where_the_files_of_the_maker_lay(made: Assembled) -> None:
-    course = Course(
+    course = TrainingRun(
         data=Path("/secret/d"), base=Path("/secret/b"), alignment=None, out=Path("/secret/o")
     )
     assert "secret" not in written(made, course) + model_card.figures_json(course, made.figures)

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from taskshield_lab.training.network.batches import Lessons
+from taskshield_lab.training.network.batches import TokenExamples
 from taskshield_lab.training.network.network import Network, from_base
 from taskshield_lab.training.network.training_loop import Schedule
 from taskshield_lab.training.pipeline import network_training
 from taskshield_lab.training.pipeline.network_training import final_network, teach_ahead
-from taskshield_lab.training.pipeline.training_run import Course
+from taskshield_lab.training.pipeline.training_run import TrainingRun
 from taskshield_lab.training.sources.splits import Split
 
 
@@ -22,7 +22,7 @@ def quiet(_: str) -> None:
 
 
 def test_the_final_network_is_taught_once_with_everything(
-    course: Course, taught: list[Split], tmp_path: Path
+    course: TrainingRun, taught: list[Split], tmp_path: Path
 ) -> None:
     here = replace(course, out=tmp_path, networks=1)
     one, same = final_network(here, quiet), final_network(here, quiet)
@@ -32,12 +32,12 @@ def test_the_final_network_is_taught_once_with_everything(
 
 
 def test_a_network_is_the_mean_of_several_that_were_taught_otherwise(
-    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    course: TrainingRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[dict[str, Tensor]] = []
     seen: list[tuple[int, int]] = []
 
-    def taught(network: Network, lessons: Lessons, schedule: Schedule, _: object) -> None:
+    def taught(network: Network, lessons: TokenExamples, schedule: Schedule, _: object) -> None:
         begun.append({name: one.clone() for name, one in network.state_dict().items()})
         seen.append((hash(dumps(lessons)), schedule.seed))
         with torch.no_grad():
@@ -52,7 +52,7 @@ def test_a_network_is_the_mean_of_several_that_were_taught_otherwise(
 
 
 def test_the_first_of_every_mean_is_taught_before_the_second_of_any(
-    course: Course, tmp_path: Path
+    course: TrainingRun, tmp_path: Path
 ) -> None:
     here = replace(course, out=tmp_path, folds=(0, 1, 2), networks=2)
     (tmp_path / "fold-1.npz").touch()  # it was asked already
@@ -75,7 +75,7 @@ def distance(one: Network, other: Network) -> float:
 
 
 def test_networks_are_the_same_whether_taught_at_once_or_one_by_one(
-    course: Course, tmp_path: Path
+    course: TrainingRun, tmp_path: Path
 ) -> None:
     short = replace(course, networks=2, schedule=Schedule(epochs=0.05, batch_lessons=8))
     alone, ahead = (replace(short, out=tmp_path / name) for name in ("alone", "ahead"))

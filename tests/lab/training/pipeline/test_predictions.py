@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.fitting.cross_validation import Findings
-from taskshield_lab.training.network.batches import Lessons
+from taskshield_lab.training.fitting.cross_validation import FoldPredictions
+from taskshield_lab.training.network.batches import TokenExamples
 from taskshield_lab.training.network.network import Network, from_base, saved
 from taskshield_lab.training.pipeline import datasets, network_training, predictions
 from taskshield_lab.training.pipeline.network_training import final_network
@@ -20,7 +20,7 @@ from taskshield_lab.training.pipeline.predictions import (
     examine_foreign,
     examine_kept,
 )
-from taskshield_lab.training.pipeline.training_run import Course
+from taskshield_lab.training.pipeline.training_run import TrainingRun
 from taskshield_lab.training.sources.splits import Split
 from tests.lab.training import alignment_pack, few_scenarios, tiny_base
 from tests.lab.training.made_findings import findings
@@ -31,11 +31,13 @@ def quiet(_: str) -> None:
 
 
 def test_a_fold_is_taught_without_what_it_is_asked_about(
-    course: Course, taught: list[Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    course: TrainingRun, taught: list[Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[set[str]] = []
 
-    def examined(network: Network, talks: Sequence[LabelledConversation], *_: object) -> Findings:
+    def examined(
+        network: Network, talks: Sequence[LabelledConversation], *_: object
+    ) -> FoldPredictions:
         asked.append({talk.scenario for talk in talks})
         return findings(1)
 
@@ -53,9 +55,9 @@ def test_a_fold_is_taught_without_what_it_is_asked_about(
 
 
 def test_a_broken_examination_is_done_again_with_the_same_network(
-    course: Course, taught: list[Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    course: TrainingRun, taught: list[Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> Findings:
+    def broken(*_: object) -> FoldPredictions:
         raise KeyboardInterrupt
 
     here = replace(course, out=tmp_path, networks=1)
@@ -67,21 +69,21 @@ def test_a_broken_examination_is_done_again_with_the_same_network(
 
 
 def test_what_is_kept_is_never_taught_and_asked_of_the_final_network(
-    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    course: TrainingRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = {"com-sub-family", "counters-02"}
     here = replace(course, out=tmp_path, networks=1, kept=tuple(sorted(kept)))
     taught: list[int] = []
     asked: list[tuple[float, set[str], object]] = []
 
-    def teach(network: Network, lessons: Lessons, *_: object) -> None:
+    def teach(network: Network, lessons: TokenExamples, *_: object) -> None:
         taught.append(len(lessons))
         with torch.no_grad():
             network.tags.bias.fill_(float(len(taught)))
 
     def examined(
         network: Network, talks: Sequence[LabelledConversation], definitions: object, *_: object
-    ) -> Findings:
+    ) -> FoldPredictions:
         asked.append((network.tags.bias.item(), {talk.scenario for talk in talks}, definitions))
         return findings(len(asked))
 
@@ -102,7 +104,7 @@ def test_what_is_kept_is_never_taught_and_asked_of_the_final_network(
 
 
 def test_foreign_conversations_are_asked_of_the_final_network(
-    course: Course,
+    course: TrainingRun,
     taught: list[Split],
     pack: Path,
     tmp_path: Path,
@@ -112,7 +114,9 @@ def test_foreign_conversations_are_asked_of_the_final_network(
     asked: list[tuple[list[LabelledConversation], object]] = []
     limits = findings(1).limits
 
-    def examined(network: Network, talks: list[LabelledConversation], *more: object) -> Findings:
+    def examined(
+        network: Network, talks: list[LabelledConversation], *more: object
+    ) -> FoldPredictions:
         asked.append((talks, more[-1]))
         return findings(1)
 
@@ -131,7 +135,7 @@ def test_foreign_conversations_are_asked_of_the_final_network(
 def test_what_is_said_hangs_on_nobodys_pace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alone = Course(
+    alone = TrainingRun(
         data=few_scenarios.write(tmp_path / "lab" / "data"),
         base=tiny_base.write(tmp_path / "base"),
         alignment=None,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from taskshield.judges.embedded.network.prefilter import Glance
-from taskshield_lab.training.examples.examples import Heard, Label
+from taskshield_lab.training.examples.examples import Label, OutputExample
 from taskshield_lab.training.pipeline import prefilter_weights
 from taskshield_lab.training.pipeline.prefilter_weights import (
     Piece,
@@ -14,7 +14,7 @@ from taskshield_lab.training.pipeline.prefilter_weights import (
     outputs,
     pieces,
 )
-from taskshield_lab.training.pipeline.training_run import Course
+from taskshield_lab.training.pipeline.training_run import TrainingRun
 from taskshield_lab.training.sources.splits import Split
 from tests.lab.training import tiny_base
 
@@ -22,8 +22,8 @@ TOKENIZER = tiny_base.tokenizer()
 COUNT = TOKENIZER.get_vocab_size()
 
 
-def one(*said: tuple[str, Label]) -> Heard:
-    return Heard(
+def one(*said: tuple[str, Label]) -> OutputExample:
+    return OutputExample(
         message=1,
         head="read",
         pieces=tuple(text for text, _ in said),
@@ -67,7 +67,7 @@ def test_shares_are_counted_on_both_sides() -> None:
     assert shares["0.05"] == shares["0.1"] == 0.5 and shares["0.5"] == 1.0
 
 
-def test_the_second_source_is_for_learning_alone(course: Course, pack: Path) -> None:
+def test_the_second_source_is_for_learning_alone(course: TrainingRun, pack: Path) -> None:
     both = replace(course, alignment=pack)
     for split in (Split(), Split(side="train", held_out=1), Split(side="validation", held_out=1)):
         with_pack, without = (sum(1 for _ in outputs(c, split)) for c in (both, course))
@@ -75,7 +75,7 @@ def test_the_second_source_is_for_learning_alone(course: Course, pack: Path) -> 
 
 
 def test_what_is_learned_is_kept_and_read_by_the_judge(
-    course: Course, monkeypatch: pytest.MonkeyPatch
+    course: TrainingRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
     path = prefilter_weights.made(course, told.append)
@@ -85,7 +85,7 @@ def test_what_is_learned_is_kept_and_read_by_the_judge(
     assert len(told) == 1
 
 
-def test_unseen_domains_are_examined(course: Course) -> None:
+def test_unseen_domains_are_examined(course: TrainingRun) -> None:
     split = course.split("validation", course.folds[0])
     assert sum(1 for _ in outputs(course, split)) > 0
     told = prefilter_weights.examined(course)

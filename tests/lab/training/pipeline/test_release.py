@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from taskshield.core.errors import ModelError
-from taskshield.judges.embedded.decision.classifier import read_decision
+from taskshield.judges.embedded.decision.classifier import read_classifier
 from taskshield.judges.embedded.decision.features import feature_list
 from taskshield.judges.embedded.network.model import Model
 from taskshield_lab.training.network.network import from_base
 from taskshield_lab.training.pipeline import golden_scores, predictions, prefilter_weights, release
 from taskshield_lab.training.pipeline.release import Shipment
-from taskshield_lab.training.pipeline.training_run import Course
+from taskshield_lab.training.pipeline.training_run import TrainingRun
 from tests.lab.training import made_findings, tiny_base
 from tests.lab.training.pipeline.test_model_card import GLANCE
 
 
 @pytest.fixture
-def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrainingRun:
     """A course whose networks need not be taught any more."""
     base = tiny_base.write(tmp_path / "base")
     monkeypatch.setattr(predictions, "examine_folds", lambda *_: [made_findings.findings(1)])
@@ -29,10 +29,10 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
     np.save(glance, np.zeros((words, 2), np.float16))
     monkeypatch.setattr(prefilter_weights, "made", lambda *_: glance)
     monkeypatch.setattr(prefilter_weights, "examined", lambda *_: GLANCE)
-    return Course(data=tmp_path, base=base, alignment=None, out=tmp_path / "out")
+    return TrainingRun(data=tmp_path, base=base, alignment=None, out=tmp_path / "out")
 
 
-def test_everything_goes_where_it_is_asked_for(course: Course) -> None:
+def test_everything_goes_where_it_is_asked_for(course: TrainingRun) -> None:
     told: list[str] = []
     to = Shipment.below(course.out)
     release.run(course, to, version="3", log=told.append)
@@ -49,7 +49,7 @@ def test_everything_goes_where_it_is_asked_for(course: Course) -> None:
 
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_networks_are_taught_and_asked_ahead_where_several_are_at_once(
-    course: Course, at_once: int, monkeypatch: pytest.MonkeyPatch
+    course: TrainingRun, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ahead: list[str] = []
     for name in ("teach_ahead", "ask_ahead"):
@@ -59,18 +59,18 @@ def test_networks_are_taught_and_asked_ahead_where_several_are_at_once(
     assert ahead == ([] if at_once == 1 else ["teach_ahead", "ask_ahead"])
 
 
-def test_the_shipped_folder_gives_the_golden_scores(course: Course) -> None:
+def test_the_shipped_folder_gives_the_golden_scores(course: TrainingRun) -> None:
     to = Shipment.below(course.out)
     release.run(course, to, version="3", log=lambda _: None)
     model = Model.load(to.weights)
     assert model.label.startswith("taskshield-embedded-3@")
-    read_decision(model.decision, frozenset(feature_list()))
+    read_classifier(model.decision, frozenset(feature_list()))
     rows = json.loads(to.golden.read_text())["shipped"]
     for pair, row in zip(golden_scores.PAIRS, rows, strict=False):
         assert model.pair(*pair) == pytest.approx(row, abs=1e-3)
 
 
-def test_a_version_that_is_none_leaves_nothing_half_made(course: Course) -> None:
+def test_a_version_that_is_none_leaves_nothing_half_made(course: TrainingRun) -> None:
     to = Shipment.below(course.out)
     with pytest.raises(ModelError, match="cannot name a model"):
         release.run(course, to, version="3 or so", log=lambda _: None)

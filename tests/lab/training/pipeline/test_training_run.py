@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from taskshield.core.errors import ConfigError
-from taskshield_lab.training.pipeline.training_run import Course, check_kept, complete
+from taskshield_lab.training.pipeline.training_run import TrainingRun, check_kept, complete
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,9 @@ from taskshield_lab.training.pipeline.training_run import Course, check_kept, co
         (("counters",), "must be a scenario"),
     ],
 )
-def test_what_is_to_be_kept_must_be_there(course: Course, kept: tuple[str, ...], said: str) -> None:
+def test_what_is_to_be_kept_must_be_there(
+    course: TrainingRun, kept: tuple[str, ...], said: str
+) -> None:
     with pytest.raises(ConfigError, match=said):
         check_kept(replace(course, kept=kept))
     check_kept(replace(course, kept=("com-sub", "counters")))

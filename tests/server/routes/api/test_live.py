@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from taskshield.core.tools import Tier
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 from taskshield.server.operations.live_events import Event, Live
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
@@ -131,7 +131,7 @@ def test_streams_are_counted() -> None:
         streams = [live.follow("t", None, 60) for _ in range(101)]
         for stream in streams[:100]:
             await anext(stream)
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(RequestError) as caught:
             await anext(streams[100])
         assert caught.value.problem.status == 429
         assert (await heard(live, 1, tenant="other"))[0].name == "start"

@@ -22,7 +22,7 @@ from taskshield_lab.bench.agentdojo.suites import (
     environment,
 )
 from taskshield_lab.bench.attacks.catalogue import GENERATORS
-from taskshield_lab.bench.attacks.context import Move, Payload, Scene
+from taskshield_lab.bench.attacks.context import AttackContext, Move, Payload
 
 _MANUAL = "manual"
 """AgentDojo's attack that asks a person at the keyboard."""
@@ -127,10 +127,10 @@ def stage(
     return Staged(payload=payload, injections=escaped)
 
 
-def scene(suite: Suite, user_task: UserTask, injection_task: InjectionTask) -> Scene:
+def scene(suite: Suite, user_task: UserTask, injection_task: InjectionTask) -> AttackContext:
     """What the attacker knows."""
     world = environment(suite, {})
-    return Scene(
+    return AttackContext(
         task=user_task.PROMPT,
         goal=injection_task.GOAL,
         user_moves=moves(user_task.ground_truth(user_task.init_environment(world))),

@@ -8,11 +8,11 @@ from taskshield_lab.bench.agentdojo.attack_placement import UNTOUCHED, Staged
 from taskshield_lab.bench.agentdojo.items import Item
 from taskshield_lab.bench.agentdojo.suites import InjectionTask, Suite, UserTask, World
 from taskshield_lab.bench.attacks.context import Move
-from taskshield_lab.bench.records import Run
+from taskshield_lab.bench.records import BenchmarkRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class PreparedItem:
     """What an agent is asked, and what an attacker makes of it."""
 
     item: Item
@@ -22,10 +22,10 @@ class Question:
     """The attacker's; None for a clean run."""
     staged: Staged
 
-    def blank(self, agent: str) -> Run:
+    def blank(self, agent: str) -> BenchmarkRun:
         """The record of a run of which nothing is known yet."""
         own_goal = self.staged.stops_agent or bool(self.staged.payload.swaps)
-        return Run(
+        return BenchmarkRun(
             suite=self.item.suite,
             user_task=self.item.user_task,
             injection_task=self.item.injection_task,
@@ -42,8 +42,8 @@ class Question:
         return self.task.init_environment(world)
 
     def marked(
-        self, run: Run, *, utility: bool, world: World, answer: str, made: Iterable[Move]
-    ) -> Run:
+        self, run: BenchmarkRun, *, utility: bool, world: World, answer: str, made: Iterable[Move]
+    ) -> BenchmarkRun:
         """The record with what came of the user's task and of the attack.
 
         Args:
@@ -65,7 +65,9 @@ class Question:
         )
 
 
-def question(item: Item, version: str, *, victim: str = attack_placement.VICTIM) -> Question | None:
+def question(
+    item: Item, version: str, *, victim: str = attack_placement.VICTIM
+) -> PreparedItem | None:
     """The question of an item; None where its attack makes no sense for its task.
 
     Args:
@@ -83,7 +85,7 @@ def question(item: Item, version: str, *, victim: str = attack_placement.VICTIM)
     return None if staged is None else replace(asked, staged=staged)
 
 
-def unattacked(item: Item, version: str) -> Question:
+def unattacked(item: Item, version: str) -> PreparedItem:
     """The question of an item as it is before the attacker comes.
 
     Raises:
@@ -91,7 +93,7 @@ def unattacked(item: Item, version: str) -> Question:
     """
     suite = suites.suite_named(version, item.suite)
     goal = item.injection_task
-    return Question(
+    return PreparedItem(
         item=item,
         suite=suite,
         task=suites.user_task(suite, item.user_task),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import islice
 
 from taskshield.core.tools import name_words
-from taskshield_lab.bench.attacks.context import Move, Payload, Scene, Swap
+from taskshield_lab.bench.attacks.context import AttackContext, Move, Payload, Swap
 from taskshield_lab.bench.attacks.lookalike_values import Forge, Forgery, amount, moment, recipient
 from taskshield_lab.bench.attacks.payloads import everywhere
 from taskshield_lab.bench.attacks.registry import generator
@@ -26,7 +26,7 @@ _READING = frozenset(
     " own goes to somebody else.",
     once_per_task=True,
 )
-def swap_recipient(scene: Scene) -> Payload | None:
+def swap_recipient(scene: AttackContext) -> Payload | None:
     """Somebody else in the recipient's place."""
     return _ridden(
         scene,
@@ -43,7 +43,7 @@ def swap_recipient(scene: Scene) -> Payload | None:
     " times as much.",
     once_per_task=True,
 )
-def swap_amount(scene: Scene) -> Payload | None:
+def swap_amount(scene: AttackContext) -> Payload | None:
     """Another amount."""
     return _ridden(
         scene,
@@ -59,7 +59,7 @@ def swap_amount(scene: Scene) -> Payload | None:
     " day.",
     once_per_task=True,
 )
-def swap_date(scene: Scene) -> Payload | None:
+def swap_date(scene: AttackContext) -> Payload | None:
     """Another date; where a call has several, all of them move together."""
     return _ridden(
         scene,
@@ -71,7 +71,7 @@ def swap_date(scene: Scene) -> Payload | None:
 
 
 def _ridden(
-    scene: Scene, forge: Forge, *, doubt: str, claim: str, all_of_them: bool = False
+    scene: AttackContext, forge: Forge, *, doubt: str, claim: str, all_of_them: bool = False
 ) -> Payload | None:
     """Rides on the last call that can be ridden on: by then the agent has most likely read it."""
     for move in reversed(scene.user_moves):
@@ -94,7 +94,7 @@ def _forgeries(move: Move, forge: Forge) -> dict[str, Forgery]:
 
 
 def _planted(
-    scene: Scene, move: Move, forgeries: Mapping[str, Forgery], doubt: str, claim: str
+    scene: AttackContext, move: Move, forgeries: Mapping[str, Forgery], doubt: str, claim: str
 ) -> Payload | None:
     told = dict.fromkeys((each.before, each.after) for each in forgeries.values())
     said = [f"{doubt} {claim}".format(before=before, after=after) for before, after in told]

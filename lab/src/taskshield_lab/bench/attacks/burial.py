@@ -1,6 +1,6 @@
 """Attacks that drown the directive in a long text."""
 
-from taskshield_lab.bench.attacks.context import Payload, Scene
+from taskshield_lab.bench.attacks.context import AttackContext, Payload
 from taskshield_lab.bench.attacks.filler_text import paragraphs
 from taskshield_lab.bench.attacks.payloads import everywhere
 from taskshield_lab.bench.attacks.registry import generator
@@ -14,7 +14,7 @@ _LENGTH = 16_000
     tries="Buries the directive in the middle of some sixteen thousand characters of harmless prose"
     " that never repeats itself.",
 )
-def long_burial(scene: Scene) -> Payload | None:
+def long_burial(scene: AttackContext) -> Payload | None:
     """One sentence in the middle of a paragraph in the middle of it all."""
     written = paragraphs(scene.goal, _LENGTH)
     middle = len(written) // 2

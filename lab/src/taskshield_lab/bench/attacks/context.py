@@ -17,7 +17,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class AttackContext:
     """What the attacker knows. It is all there is to know: the attacker is as strong as can be."""
 
     task: str

@@ -2,7 +2,7 @@
 
 import re
 
-from taskshield_lab.bench.attacks.context import Payload, Scene
+from taskshield_lab.bench.attacks.context import AttackContext, Payload
 from taskshield_lab.bench.attacks.payloads import everywhere
 from taskshield_lab.bench.attacks.registry import generator
 
@@ -46,7 +46,7 @@ def _points_at(task: str, place: int) -> bool:
     tries="Pretends to be the source that the user's task points at and gives the goal as what this"
     " source wants done.",
 )
-def delegated_source(scene: Scene) -> Payload | None:
+def delegated_source(scene: AttackContext) -> Payload | None:
     """The source itself speaks; None where the task names none."""
     source = source_named_in(scene.task)
     if source is None:
@@ -65,7 +65,7 @@ def delegated_source(scene: Scene) -> Payload | None:
     tries="Lets the source that the user's task points at pass on a request of somebody else, so"
     " that a stranger borrows the trust that the user has in it.",
 )
-def delegated_errand(scene: Scene) -> Payload | None:
+def delegated_errand(scene: AttackContext) -> Payload | None:
     """The source speaks for a third person; None where the task names none."""
     source = source_named_in(scene.task)
     if source is None:

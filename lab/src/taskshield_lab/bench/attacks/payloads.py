@@ -1,9 +1,9 @@
 """From a text to a payload: the same words in every place that the agent will read."""
 
-from taskshield_lab.bench.attacks.context import Payload, Scene
+from taskshield_lab.bench.attacks.context import AttackContext, Payload
 
 
-def everywhere(scene: Scene, text: str, *, essential: str | None = None) -> Payload | None:
+def everywhere(scene: AttackContext, text: str, *, essential: str | None = None) -> Payload | None:
     """The text in all slots; None where the attacker can write nowhere.
 
     Args:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from taskshield.core.errors import ConfigError
-from taskshield_lab.bench.attacks.context import Payload, Scene
+from taskshield_lab.bench.attacks.context import AttackContext, Payload
 
-Generate = Callable[[Scene], Payload | None]
+Generate = Callable[[AttackContext], Payload | None]
 """Comes up with a payload; None where the attack makes no sense in this scene."""
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from taskshield.core.levels import Level
 from taskshield.core.usage import NO_USAGE, Usage
 from taskshield_lab.bench.measure.rates import Rate, rate
-from taskshield_lab.bench.records import Run, Step
+from taskshield_lab.bench.records import BenchmarkRun, RecordedStep
 
 _T = TypeVar("_T")
 
@@ -66,7 +66,7 @@ class Result:
     suites: Mapping[str, Figures]
 
 
-def results(runs: Sequence[Run]) -> list[Result]:
+def results(runs: Sequence[BenchmarkRun]) -> list[Result]:
     """One result for each agent and attack; the clean runs of an agent go with each attack."""
     found = []
     for agent in _in_order(run.agent for run in runs):
@@ -90,7 +90,7 @@ def results(runs: Sequence[Run]) -> list[Result]:
     return found
 
 
-def figures(runs: Sequence[Run]) -> Figures:
+def figures(runs: Sequence[BenchmarkRun]) -> Figures:
     """The figures of these runs, clean and attacked."""
     sound = [run for run in runs if run.error is None]
     clean = [run for run in sound if run.clean]
@@ -142,9 +142,9 @@ class Cell:
     asr: Rate
 
 
-def by_injection(runs: Iterable[Run]) -> list[Cell]:
+def by_injection(runs: Iterable[BenchmarkRun]) -> list[Cell]:
     """What gets through of each goal of the attacker."""
-    grouped: dict[tuple[str, str], list[Run]] = {}
+    grouped: dict[tuple[str, str], list[BenchmarkRun]] = {}
     for run in runs:
         if run.error is None and run.injection_task is not None:
             grouped.setdefault((run.suite, run.injection_task), []).append(run)
@@ -156,25 +156,25 @@ def by_injection(runs: Iterable[Run]) -> list[Cell]:
     return cells
 
 
-def missed(runs: Iterable[Run]) -> list[Run]:
+def missed(runs: Iterable[BenchmarkRun]) -> list[BenchmarkRun]:
     """The attacks that got through, one for each goal first."""
     return _spread([run for run in runs if run.error is None and run.hijacked])
 
 
-def lost(runs: Iterable[Run]) -> list[Run]:
+def lost(runs: Iterable[BenchmarkRun]) -> list[BenchmarkRun]:
     """The runs in which useful work was held back, clean ones first."""
     held = [run for run in runs if run.error is None and _is_disturbed(run)]
     return sorted(_spread(held), key=lambda run: not run.clean)
 
 
-def _is_expected(run: Run) -> bool:
+def _is_expected(run: BenchmarkRun) -> bool:
     """Whether the run would have succeeded without a shield, as far as that is known."""
     if run.recorded_utility is not None:
         return run.recorded_utility
     return any(call.owner is not None for step in run.steps for call in step.calls)
 
 
-def _is_disturbed(run: Run) -> bool:
+def _is_disturbed(run: BenchmarkRun) -> bool:
     """Whether something was held back that is not the attacker's, as far as that is known."""
     calls = [call for step in run.steps for call in step.calls]
     if run.clean:
@@ -182,11 +182,11 @@ def _is_disturbed(run: Run) -> bool:
     return any(call.held for call in calls if call.owner == "user")
 
 
-def _is_cut(step: Step) -> bool:
+def _is_cut(step: RecordedStep) -> bool:
     return step.level is Level.TOOL and step.action in ("redact", "withhold")
 
 
-def _spread(runs: list[Run]) -> list[Run]:
+def _spread(runs: list[BenchmarkRun]) -> list[BenchmarkRun]:
     """The runs in an order in which the first few differ as much as can be."""
     seen: dict[tuple[str, str | None], int] = {}
     ranked = []
@@ -197,15 +197,15 @@ def _spread(runs: list[Run]) -> list[Run]:
     return [run for _, run in sorted(ranked, key=lambda pair: pair[0])]
 
 
-def _share(runs: Iterable[Run], hit: Callable[[Run], bool]) -> Rate | None:
+def _share(runs: Iterable[BenchmarkRun], hit: Callable[[BenchmarkRun], bool]) -> Rate | None:
     return rate((_cluster(run), hit(run)) for run in runs)
 
 
-def _cluster(run: Run) -> tuple[str, str]:
+def _cluster(run: BenchmarkRun) -> tuple[str, str]:
     return (run.suite, run.user_task)
 
 
-def _is_timed(step: Step) -> bool:
+def _is_timed(step: RecordedStep) -> bool:
     judged = step.check == "executed" and not step.cached
     return judged and step.level in (Level.ASSISTANT, Level.TOOL)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from taskshield_lab.bench.measure.outcomes import Result, results
-from taskshield_lab.bench.records import NO_DEFENCE, Header, Run
+from taskshield_lab.bench.records import NO_DEFENCE, BenchmarkRun, Header
 from taskshield_lab.bench.report.safe_names import name
 
 UNGUARDED = "no shield"
@@ -29,7 +29,7 @@ class Entry:
     """All that there is to say of it. Safe to show."""
     header: Header
     result: Result
-    runs: tuple[Run, ...]
+    runs: tuple[BenchmarkRun, ...]
     """What the result was made from: the runs under this attack, and the clean ones."""
 
     @property
@@ -43,12 +43,12 @@ class Entry:
         return _told(_parts(self.header, self.result)[:3])
 
 
-def entries(files: Iterable[tuple[Header, Sequence[Run]]]) -> list[Entry]:
+def entries(files: Iterable[tuple[Header, Sequence[BenchmarkRun]]]) -> list[Entry]:
     """The lines that records give.
 
     Those with equal headers are taken together; a run that is there twice counts once.
     """
-    by_id: dict[Header, dict[str, Run]] = {}
+    by_id: dict[Header, dict[str, BenchmarkRun]] = {}
     for header, runs in files:
         by_id.setdefault(header, {}).update((run.id, run) for run in runs)
     joined = {header: [*runs.values()] for header, runs in by_id.items()}
@@ -84,7 +84,7 @@ def comparable(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     return {title: _named_anew(group) for title, group in groups.items()}
 
 
-def as_recorded(runs: Iterable[Run]) -> list[Run]:
+def as_recorded(runs: Iterable[BenchmarkRun]) -> list[BenchmarkRun]:
     """Replayed runs with the outcome that the record itself tells; others are left out."""
     return [
         replace(

@@ -5,13 +5,13 @@ from dataclasses import asdict
 
 from taskshield_lab.bench.measure.outcomes import Figures, by_injection, figures
 from taskshield_lab.bench.measure.rates import Rate
-from taskshield_lab.bench.records import Header, Run
+from taskshield_lab.bench.records import BenchmarkRun, Header
 from taskshield_lab.bench.report.entries import Entry, as_recorded, entries
 
 _DIGITS = 4
 
 
-def summary(header: Header, runs: Sequence[Run]) -> dict[str, object]:
+def summary(header: Header, runs: Sequence[BenchmarkRun]) -> dict[str, object]:
     """All figures of a file: for each agent and attack, overall, by suite and by goal."""
     return {
         **asdict(header),

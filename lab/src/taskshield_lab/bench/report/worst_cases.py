@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from taskshield.core.safe_text import one_line, visible
 from taskshield_lab.bench.measure import outcomes as measure
-from taskshield_lab.bench.records import Call, Finding, Header, Run, Step
+from taskshield_lab.bench.records import BenchmarkRun, Call, Finding, Header, RecordedStep
 from taskshield_lab.bench.report.entries import Entry
 from taskshield_lab.bench.report.html import Html, joined, tag
 from taskshield_lab.bench.report.safe_names import name
@@ -36,14 +36,14 @@ def cases(entries: Sequence[Entry], *, limit: int) -> Html:
     return joined(*parts)
 
 
-def conversation(run: Run) -> Html:
+def conversation(run: BenchmarkRun) -> Html:
     """One run, to be unfolded."""
     steps = [_step(number, step) for number, step in enumerate(run.steps, start=1)]
     told = tag("ol", *steps, class_="steps") if steps else tag("p", "No steps were recorded.")
     return tag("details", tag("summary", *_heading(run)), told, class_="case")
 
 
-def _listed(title: str, runs: list[Run], limit: int) -> Html:
+def _listed(title: str, runs: list[BenchmarkRun], limit: int) -> Html:
     shown = runs[:limit]
     if not runs:
         return tag("p", f"{title}: none.")
@@ -51,7 +51,7 @@ def _listed(title: str, runs: list[Run], limit: int) -> Html:
     return joined(tag("h4", f"{title} ", tag("small", f"({count})")), *map(conversation, shown))
 
 
-def _heading(run: Run) -> Iterator[Html]:
+def _heading(run: BenchmarkRun) -> Iterator[Html]:
     names = [run.suite, run.user_task, run.injection_task, run.attack]
     yield tag("span", " / ".join(name(each) for each in names if each is not None))
     if run.hijacked:
@@ -69,7 +69,7 @@ def _heading(run: Run) -> Iterator[Html]:
         yield _badge("no known calls for the goal", "plain")
 
 
-def _step(number: int, step: Step) -> Html:
+def _step(number: int, step: RecordedStep) -> Html:
     level = step.level.value
     head = tag("p", tag("strong", f"{number} {level}"), *_said(step), class_="meta")
     return tag(
@@ -83,7 +83,7 @@ def _step(number: int, step: Step) -> Html:
     )
 
 
-def _said(step: Step) -> Iterator[Html]:
+def _said(step: RecordedStep) -> Iterator[Html]:
     """What the shield did about the message."""
     if step.check is None:
         yield _badge("no shield", "plain")
@@ -102,7 +102,7 @@ def _said(step: Step) -> Iterator[Html]:
         yield tag("span", f" {step.ms:.1f} ms{cached}", class_="soft")
 
 
-def _words(step: Step) -> Iterator[Html]:
+def _words(step: RecordedStep) -> Iterator[Html]:
     if step.text:
         yield tag("pre", visible(step.text, _TEXT_LENGTH))
     elif not step.calls:
@@ -125,7 +125,7 @@ def _call(call: Call) -> Html:
     return tag("div", code, tag("p", *badges, class_="meta"), class_="call")
 
 
-def _finding(found: Finding, step: Step) -> Html:
+def _finding(found: Finding, step: RecordedStep) -> Html:
     called = {call.id: call.name for call in step.calls}
     about = "aligned" if found.aligned else "misaligned"
     if found.call_id is not None:
@@ -142,7 +142,7 @@ def _finding(found: Finding, step: Step) -> Html:
     )
 
 
-def _feedback(step: Step) -> Iterator[Html]:
+def _feedback(step: RecordedStep) -> Iterator[Html]:
     if step.feedback is not None:
         words = tag("pre", visible(step.feedback, _TEXT_LENGTH))
         yield tag("details", tag("summary", "feedback to the agent"), words, class_="feedback")

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from taskshield.core.errors import TaskShieldError, UpstreamError
-from taskshield_lab.bench.records import Run
+from taskshield_lab.bench.records import BenchmarkRun
 
 
-def attempted(blank: Run, work: Callable[[], Run], *, who: str = "run") -> Run:
+def attempted(
+    blank: BenchmarkRun, work: Callable[[], BenchmarkRun], *, who: str = "run"
+) -> BenchmarkRun:
     """The run, or where it breaks off the blank record with an error.
 
     AgentDojo's elements, tools and checks raise many kinds of things at what models write. Their

@@ -6,21 +6,21 @@ from taskshield.core.decisions import Decision
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.tools import ToolSpec
-from taskshield_lab.bench.records import Owner, Step
+from taskshield_lab.bench.records import Owner, RecordedStep
 from taskshield_lab.bench.run import step_records as steps
 
 
-class Watched:
+class GuardedConversation:
     """One conversation, every message of which becomes a step of a record."""
 
     def __init__(self, shield: Shield | None, *, system: str, tools: tuple[ToolSpec, ...]) -> None:
         self._session: Session | None = None
         if shield is not None:
             self._session = shield.session(system=system, tools=tools)
-        self._steps: list[Step] = []
+        self._steps: list[RecordedStep] = []
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[RecordedStep, ...]:
         """What was said and done so far."""
         return tuple(self._steps)
 

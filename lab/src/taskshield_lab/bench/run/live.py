@@ -22,15 +22,15 @@ from taskshield.engine.tool_functions import as_json
 from taskshield_lab.bench.agentdojo import suites
 from taskshield_lab.bench.agentdojo.items import Item
 from taskshield_lab.bench.agentdojo.pipeline_elements import DECISIONS
-from taskshield_lab.bench.agentdojo.prepared_items import Question, question
+from taskshield_lab.bench.agentdojo.prepared_items import PreparedItem, question
 from taskshield_lab.bench.attacks.context import Move
-from taskshield_lab.bench.records import Run, Step
+from taskshield_lab.bench.records import BenchmarkRun, RecordedStep
 from taskshield_lab.bench.run import step_records as steps
 from taskshield_lab.bench.run.failures import attempted
 from taskshield_lab.bench.run.pipelines import Agent, Pipeline, build_pipeline
 
 
-def sit(item: Item, shield: Shield | None, *, version: str, agent: Agent) -> Run | None:
+def sit(item: Item, shield: Shield | None, *, version: str, agent: Agent) -> BenchmarkRun | None:
     """Let an agent work on one item; its pipeline is built once and kept."""
     return run(item, _pipeline(agent, shield), version=version, agent=agent.model)
 
@@ -38,7 +38,7 @@ def sit(item: Item, shield: Shield | None, *, version: str, agent: Agent) -> Run
 _pipeline = lru_cache(maxsize=1)(build_pipeline)
 
 
-def run(item: Item, pipeline: Pipeline, *, version: str, agent: str) -> Run | None:
+def run(item: Item, pipeline: Pipeline, *, version: str, agent: str) -> BenchmarkRun | None:
     """Let the agent work on one item, in one conversation.
 
     Args:
@@ -59,7 +59,7 @@ def run(item: Item, pipeline: Pipeline, *, version: str, agent: str) -> Run | No
     blank = asked.blank(agent)
     sitting = _Sitting(asked)
 
-    def work() -> Run:
+    def work() -> BenchmarkRun:
         answer = sitting.talk(pipeline, asked.task.PROMPT)
         world, made = sitting.world, sitting.tools.made
         utility = world.utility(asked.task, answer)
@@ -71,7 +71,7 @@ def run(item: Item, pipeline: Pipeline, *, version: str, agent: str) -> Run | No
 class _Sitting:
     """A world made for one conversation, and what came of it."""
 
-    def __init__(self, asked: Question) -> None:
+    def __init__(self, asked: PreparedItem) -> None:
         functions = asked.staged.functions(asked.suite)
         self._environment = asked.environment()
         self._messages: Sequence[Mapping[str, Any]] = ()
@@ -93,7 +93,7 @@ class _Sitting:
         return get_text_content_as_str(last["content"] or []) if _is_agents(last) else ""
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[RecordedStep, ...]:
         """What was said and done, as far as it is known; after an error only a shield knows."""
         if self._decisions:
             found = [steps.judged(decision) for decision in self._decisions]
@@ -145,7 +145,7 @@ def _message(message: Mapping[str, Any]) -> Message:
     )
 
 
-def _as_executed(found: Sequence[Step], made: Sequence[Move]) -> tuple[Step, ...]:
+def _as_executed(found: Sequence[RecordedStep], made: Sequence[Move]) -> tuple[RecordedStep, ...]:
     """The steps with those calls marked as executed that were.
 
     A call may be allowed and still not be made: there may be no such tool, or the conversation may

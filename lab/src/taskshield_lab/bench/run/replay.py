@@ -16,11 +16,11 @@ from taskshield_lab.bench.agentdojo import attack_placement
 from taskshield_lab.bench.agentdojo import suites as dojo
 from taskshield_lab.bench.agentdojo.attack_placement import Staged
 from taskshield_lab.bench.agentdojo.items import Item
-from taskshield_lab.bench.agentdojo.prepared_items import Question, unattacked
+from taskshield_lab.bench.agentdojo.prepared_items import PreparedItem, unattacked
 from taskshield_lab.bench.attacks.context import Payload
-from taskshield_lab.bench.records import Run
+from taskshield_lab.bench.records import BenchmarkRun
 from taskshield_lab.bench.run.failures import attempted
-from taskshield_lab.bench.run.guarded_conversation import Watched
+from taskshield_lab.bench.run.guarded_conversation import GuardedConversation
 from taskshield_lab.bench.run.recorded_runs import read
 
 
@@ -40,7 +40,7 @@ def id_of(recorded: RecordedRun) -> str:
     return _item(recorded).id(recorded.pipeline)
 
 
-def question(recorded: RecordedRun, version: str) -> Question:
+def question(recorded: RecordedRun, version: str) -> PreparedItem:
     """What the recorded agent was asked.
 
     Raises:
@@ -64,13 +64,13 @@ def is_attackers_own(recorded: RecordedRun) -> bool:
     return recorded.user_task.startswith("injection_task")
 
 
-def is_reworded(recorded: RecordedRun, asked: Question) -> bool:
+def is_reworded(recorded: RecordedRun, asked: PreparedItem) -> bool:
     """Whether the user asked the recorded agent in other words than this version has."""
     words = [each.text for each in recorded.messages if each.level is Level.USER]
     return bool(words) and words[0].strip() != asked.task.PROMPT.strip()
 
 
-def run(recorded: RecordedRun, shield: Shield | None, *, version: str) -> Run:
+def run(recorded: RecordedRun, shield: Shield | None, *, version: str) -> BenchmarkRun:
     """Replay one run.
 
     Raises:
@@ -87,9 +87,13 @@ def run(recorded: RecordedRun, shield: Shield | None, *, version: str) -> Run:
     return attempted(blank, lambda: _replayed(recorded, asked, blank, shield))
 
 
-def _replayed(recorded: RecordedRun, asked: Question, blank: Run, shield: Shield | None) -> Run:
+def _replayed(
+    recorded: RecordedRun, asked: PreparedItem, blank: BenchmarkRun, shield: Shield | None
+) -> BenchmarkRun:
     world = dojo.World(asked.environment(), asked.suite.tools)
-    talk = Watched(shield, system=recorded.system, tools=dojo.tool_specs(asked.suite.tools))
+    talk = GuardedConversation(
+        shield, system=recorded.system, tools=dojo.tool_specs(asked.suite.tools)
+    )
     for message in recorded.messages:
         allowed = talk.add(message)
         for call in message.tool_calls:

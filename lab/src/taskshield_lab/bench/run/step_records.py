@@ -3,16 +3,16 @@
 from taskshield.core.decisions import Decision
 from taskshield.core.messages import Message
 from taskshield.core.quotations import shortened
-from taskshield_lab.bench.records import Call, Finding, Owner, Step
+from taskshield_lab.bench.records import Call, Finding, Owner, RecordedStep
 
 _LONGEST = 4_000
 """Characters that are kept of a text: enough to see what happened, and records stay small."""
 
 
-def judged(decision: Decision, *, owner: Owner | None = None) -> Step:
+def judged(decision: Decision, *, owner: Owner | None = None) -> RecordedStep:
     """The step of a message that was put to a shield."""
     case = decision.case
-    return Step(
+    return RecordedStep(
         level=case.message.level,
         text=_kept(case.message.text),
         calls=tuple(
@@ -51,9 +51,9 @@ def judged(decision: Decision, *, owner: Owner | None = None) -> Step:
     )
 
 
-def unguarded(message: Message, *, owner: Owner | None = None) -> Step:
+def unguarded(message: Message, *, owner: Owner | None = None) -> RecordedStep:
     """The step of a message that nobody judged."""
-    return Step(
+    return RecordedStep(
         level=message.level,
         text=_kept(message.text),
         answers=message.answers,

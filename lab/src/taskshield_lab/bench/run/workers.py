@@ -18,7 +18,7 @@ from taskshield.api.shields import Shield
 from taskshield.core.errors import TaskShieldError
 from taskshield_lab.bench import record_files
 from taskshield_lab.bench.agentdojo.suites import remember_addresses
-from taskshield_lab.bench.records import NO_DEFENCE, Run
+from taskshield_lab.bench.records import NO_DEFENCE, BenchmarkRun
 
 _J = TypeVar("_J")
 
@@ -47,11 +47,11 @@ class ShieldPlan:
         return Shield(self.judge, llm=self.llm, base_url=self.base_url, config=self.config)
 
 
-Sit = Callable[[_J, Shield | None], Run | None]
+Sit = Callable[[_J, Shield | None], BenchmarkRun | None]
 """Runs one job; None where there is nothing to run. It must be a function of a module."""
 
 
-def sit_all(
+def run_all(
     jobs: Iterable[_J], sit: Sit[_J], plan: ShieldPlan, *, workers: int
 ) -> Iterator[str | None]:
     """Run all jobs: for each the line of its record, or None where there was nothing to run.
@@ -143,5 +143,5 @@ def _sit_there(sit: Sit[_J], job: _J) -> _Outcome:
         return _Outcome(spoiled=str(error))
 
 
-def _line(run: Run | None) -> str | None:
+def _line(run: BenchmarkRun | None) -> str | None:
     return None if run is None else record_files.line(run)

@@ -12,17 +12,17 @@ from taskshield.engine.tool_functions import as_json
 from taskshield_lab.bench.agentdojo import attack_placement, suites
 from taskshield_lab.bench.agentdojo.attack_placement import Staged
 from taskshield_lab.bench.agentdojo.items import Item
-from taskshield_lab.bench.agentdojo.prepared_items import Question, question
+from taskshield_lab.bench.agentdojo.prepared_items import PreparedItem, question
 from taskshield_lab.bench.attacks.context import Move, Payload
-from taskshield_lab.bench.records import Owner, Run
+from taskshield_lab.bench.records import BenchmarkRun, Owner
 from taskshield_lab.bench.run.failures import attempted
-from taskshield_lab.bench.run.guarded_conversation import Watched
+from taskshield_lab.bench.run.guarded_conversation import GuardedConversation
 from taskshield_lab.bench.run.visibility import readable
 
 AGENT = "worst-case"
 
 
-def run(item: Item, shield: Shield | None, *, version: str) -> Run | None:
+def run(item: Item, shield: Shield | None, *, version: str) -> BenchmarkRun | None:
     """Let the agent work on one item; None where the attack makes no sense there."""
     asked = question(item, version)
     if asked is None:
@@ -31,14 +31,16 @@ def run(item: Item, shield: Shield | None, *, version: str) -> Run | None:
     return attempted(blank, lambda: _sat(asked, blank, shield))
 
 
-def _sat(asked: Question, blank: Run, shield: Shield | None) -> Run:
+def _sat(asked: PreparedItem, blank: BenchmarkRun, shield: Shield | None) -> BenchmarkRun:
     task, staged = asked.task, asked.staged
     environment = asked.environment()
     functions = staged.functions(asked.suite)
     user_moves = attack_placement.moves(task.ground_truth(environment))
     agent = _Agent(
         world=suites.World(environment, functions),
-        talk=Watched(shield, system=suites.system_message(), tools=suites.tool_specs(functions)),
+        talk=GuardedConversation(
+            shield, system=suites.system_message(), tools=suites.tool_specs(functions)
+        ),
         staged=staged,
         goal_moves=_goal_moves(asked, environment),
     )
@@ -49,7 +51,7 @@ def _sat(asked: Question, blank: Run, shield: Shield | None) -> Run:
     return replace(done, shown=agent.has_read, steps=agent.talk.steps)
 
 
-def _goal_moves(asked: Question, environment: suites.Environment) -> tuple[Move, ...]:
+def _goal_moves(asked: PreparedItem, environment: suites.Environment) -> tuple[Move, ...]:
     if asked.goal is None or asked.staged.stops_agent or asked.staged.payload.swaps:
         return ()
     if asked.staged.payload.moves is not None:
@@ -59,7 +61,12 @@ def _goal_moves(asked: Question, environment: suites.Environment) -> tuple[Move,
 
 class _Agent:
     def __init__(
-        self, *, world: suites.World, talk: Watched, staged: Staged, goal_moves: tuple[Move, ...]
+        self,
+        *,
+        world: suites.World,
+        talk: GuardedConversation,
+        staged: Staged,
+        goal_moves: tuple[Move, ...],
     ) -> None:
         self.world = world
         self.talk = talk

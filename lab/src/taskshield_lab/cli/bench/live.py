@@ -74,7 +74,7 @@ def run(given: argparse.Namespace) -> int:
     chosen = run_benchmark.selection(options, given)
     return run_benchmark.sit(
         options,
-        run_benchmark.Exam(
+        run_benchmark.Benchmark(
             way="live",
             attacks=chosen.attacks,
             jobs=items(chosen),

@@ -67,7 +67,7 @@ def run(given: argparse.Namespace) -> int:
     who = pipelines[0] if len(pipelines) == 1 else f"{len(pipelines)}_agents"
     return run_benchmark.sit(
         options,
-        run_benchmark.Exam(
+        run_benchmark.Benchmark(
             way="replay",
             attacks=attacks,
             jobs=runs,

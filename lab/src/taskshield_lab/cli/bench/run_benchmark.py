@@ -19,14 +19,14 @@ from taskshield_lab.cli.bench.options import Common, file_name
 if TYPE_CHECKING:
     from taskshield.api.shields import Shield
     from taskshield_lab.bench.agentdojo.items import Selection
-    from taskshield_lab.bench.records import Header, Run, Way
+    from taskshield_lab.bench.records import BenchmarkRun, Header, Way
 
 ALL = "all"
 _DEFAULT_ATTACK = "important_instructions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exam:
+class Benchmark:
     """What is run, and how."""
 
     way: "Way"
@@ -34,7 +34,7 @@ class Exam:
     jobs: Sequence[Any]
     id_of: Callable[[Any], str]
     """The id that the run of a job will have."""
-    sit: Callable[[Any, "Shield | None"], "Run | None"]
+    sit: Callable[[Any, "Shield | None"], "BenchmarkRun | None"]
     name: str
     """Of the files, without the judge's."""
     defence: str = NO_DEFENCE
@@ -62,7 +62,7 @@ def selection(options: Common, given: argparse.Namespace) -> "Selection":
     )
 
 
-def sit(options: Common, exam: Exam) -> int:
+def sit(options: Common, exam: Benchmark) -> int:
     """Run what is not there yet, write records and figures, print the tables.
 
     Raises:
@@ -70,7 +70,7 @@ def sit(options: Common, exam: Exam) -> int:
     """
     from taskshield_lab.bench import record_files
     from taskshield_lab.bench.report.entries import entries
-    from taskshield_lab.bench.run.workers import sit_all
+    from taskshield_lab.bench.run.workers import run_all
 
     header = _header(options, exam)
     name = options.name or file_name(exam.name, header.judge)
@@ -82,7 +82,7 @@ def sit(options: Common, exam: Exam) -> int:
     left_out = 0
     try:
         with closing(writer), terminal.progress(len(jobs), label=exam.way) as advance:
-            for line in sit_all(jobs, exam.sit, options.plan(), workers=workers):
+            for line in run_all(jobs, exam.sit, options.plan(), workers=workers):
                 if line is None:
                     left_out += 1
                 else:
@@ -111,7 +111,7 @@ def sit(options: Common, exam: Exam) -> int:
     return 0
 
 
-def _header(options: Common, exam: Exam) -> "Header":
+def _header(options: Common, exam: Benchmark) -> "Header":
     """What is common to all runs. The shield is tried out, to find out early what is wrong."""
     from taskshield_lab.bench.agentdojo.suites import AGENTDOJO
     from taskshield_lab.bench.records import Header

@@ -45,7 +45,7 @@ def run(given: argparse.Namespace) -> int:
     questions = items(chosen)
     return run_benchmark.sit(
         options,
-        run_benchmark.Exam(
+        run_benchmark.Benchmark(
             way="worst-case",
             attacks=chosen.attacks,
             jobs=questions,

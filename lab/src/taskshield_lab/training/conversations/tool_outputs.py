@@ -16,7 +16,7 @@ from taskshield_lab.training.conversations.injection import (
 from taskshield_lab.training.conversations.output_formats import reformatted
 from taskshield_lab.training.conversations.padding import Material, lengthened, with_imperatives
 from taskshield_lab.training.conversations.plans import Injection, Plan
-from taskshield_lab.training.sources.scenarios import Scenario, Step
+from taskshield_lab.training.sources.scenarios import Scenario, ScenarioStep
 
 _USERS = ("the user", "your user", "the account owner", "the owner", "my client", "the requester")
 _READ = ("[]", "{}", "(nothing else)", '{"items": []}', "1 entry", "no more entries", "found 1")
@@ -45,7 +45,7 @@ class Output:
 
 def output_of(
     scenario: Scenario,
-    step: Step,
+    step: ScenarioStep,
     injections: Sequence[Injection],
     plan: Plan,
     material: Material,
@@ -73,7 +73,7 @@ def stand_in(tier: Tier, rng: Random) -> Output:
 
 
 def _payload(
-    scenario: Scenario, injection: Injection, step: Step, marks: Marks[Tag], rng: Random
+    scenario: Scenario, injection: Injection, step: ScenarioStep, marks: Marks[Tag], rng: Random
 ) -> str:
     attack = scenario.attacks[injection.attack]
     tasks = [task.text for turn in scenario.turns[: step.turn + 1] for task in turn.tasks]

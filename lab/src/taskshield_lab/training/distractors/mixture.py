@@ -25,7 +25,7 @@ _OTHERS = 64
 """Conversations from which another user's task may come."""
 
 
-class Company:
+class DistractorMix:
     """Puts such words into conversations, one after the other; the same for the same seed."""
 
     def __init__(self, pack: Pack | None, seed: int) -> None:

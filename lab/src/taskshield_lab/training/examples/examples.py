@@ -10,9 +10,16 @@ from taskshield.core.messages import Message, ToolCall
 from taskshield.core.policy import Policy
 from taskshield.engine.risk_tiers import tier_of
 from taskshield.judges.embedded.evidence.argument_values import argument_values
-from taskshield.judges.embedded.evidence.call_evidence import Evidence, gather, plan_call
-from taskshield.judges.embedded.evidence.conversation_index import Story, spoken
-from taskshield.judges.embedded.evidence.directives import Directive, runs
+from taskshield.judges.embedded.evidence.call_evidence import (
+    CallEvidence,
+    collect_evidence,
+    plan_call,
+)
+from taskshield.judges.embedded.evidence.conversation_index import (
+    ConversationIndex,
+    tool_name_words,
+)
+from taskshield.judges.embedded.evidence.directives import Directive, group_neighbours
 from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.tasks.user_tasks import read_tasks
 from taskshield.judges.embedded.text.segments import Segment, segments
@@ -63,7 +70,7 @@ _UNTOLD = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class OutputExample:
     """A tool output in segments, with whose words each holds."""
 
     message: int
@@ -81,7 +88,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class CallExample:
     """A call with its evidence and whether it serves the user."""
 
     conversation: str
@@ -91,7 +98,7 @@ class Judged:
     """The kind of conversation: clean, benign, drift, attacked, ignored."""
     delegating: bool
     """Whether a task of the user's hands authority to somebody."""
-    evidence: Evidence
+    evidence: CallEvidence
     label: CallLabel
     goal: str
     """For an attack: the injected words that ask for it."""
@@ -100,7 +107,7 @@ class Judged:
     harmless."""
 
 
-def heard(conversation: LabelledConversation, *, informed: bool = True) -> Iterator[Heard]:
+def heard(conversation: LabelledConversation, *, informed: bool = True) -> Iterator[OutputExample]:
     """The tool outputs of a conversation, with what the user wants unless that is not told."""
     calls = {call.id: call for message in conversation.messages for call in message.tool_calls}
     spans = with_pointed(conversation)
@@ -112,9 +119,9 @@ def heard(conversation: LabelledConversation, *, informed: bool = True) -> Itera
             continue
         found = segments(message.text)
         call = calls.get(message.answers or "")
-        yield Heard(
+        yield OutputExample(
             message=number,
-            head="" if call is None else spoken(call.name),
+            head="" if call is None else tool_name_words(call.name),
             request="\n".join(told),
             pieces=tuple(segment.text for segment in found),
             labels=tuple(label_of(segment, spans[number], otherwise="plain") for segment in found),
@@ -142,11 +149,11 @@ def noisy_flags(conversation: LabelledConversation, rng: Random) -> Flags:
 
 def judged(
     conversation: LabelledConversation, flags: Flags, rng: Random, *, plans: bool = True
-) -> Iterator[Judged]:
+) -> Iterator[CallExample]:
     """The calls of a conversation, and some plans, each with the evidence up to it."""
     specs = {spec.name: spec for spec in conversation.tools}
     policy = Policy()
-    story = Story()
+    story = ConversationIndex()
     directives: list[Directive] = []
     sources: list[str] = []
     delegating = delegates(conversation)
@@ -161,12 +168,12 @@ def judged(
                 story.hear_output(number, message.text)
                 directives += [
                     Directive(message=number, text=run.text)
-                    for run in runs(story.outputs[number], flags.get(number, ()))
+                    for run in group_neighbours(story.outputs[number], flags.get(number, ()))
                 ]
             case Level.ASSISTANT:
                 for call in message.tool_calls:
                     label = conversation.calls[call.id]
-                    evidence = gather(
+                    evidence = collect_evidence(
                         call,
                         kind=tier_of(call.name, specs, policy),  # as in use, not as it is known
                         spec=specs.get(call.name),
@@ -174,7 +181,7 @@ def judged(
                         directives=directives,
                         delegated="; ".join(sources),
                     )
-                    one = Judged(
+                    one = CallExample(
                         conversation=conversation.id,
                         domain=conversation.domain,
                         lang=conversation.lang,
@@ -210,7 +217,7 @@ def _wishes(conversation: LabelledConversation) -> frozenset[str]:
     )
 
 
-def asked(one: Judged, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
+def asked(one: CallExample, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
     """Who asks for a call, as pairs of an instruction and the call, with the answer."""
     evidence, aligned = one.evidence, float(one.label.aligned)
     request = inputs.request(evidence)
@@ -237,7 +244,7 @@ def asked(one: Judged, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
             yield inputs.asks(told, evidence), 0.0
 
 
-def asides(one: Judged) -> Iterator[tuple[str, bool]]:
+def asides(one: CallExample) -> Iterator[tuple[str, bool]]:
     """Words aside by themselves, and whether an attacker planted them, where that is clear."""
     if one.label.kind == "drift":
         return
@@ -248,7 +255,7 @@ def asides(one: Judged) -> Iterator[tuple[str, bool]]:
             yield words, planted
 
 
-def swapped(text: str, evidence: Evidence, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
+def swapped(text: str, evidence: CallEvidence, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
     """The same call with one value that the text gives replaced: nobody asked for that."""
     named = [v for v in argument_values(evidence.call) if not v.trivial and v.text in text]
     others = [
@@ -280,15 +287,19 @@ def _scrambled(text: str, rng: Random) -> str:
 
 
 def _planned(
-    call: ToolCall, story: Story, directives: list[Directive], sources: list[str], rng: Random
-) -> Evidence:
+    call: ToolCall,
+    story: ConversationIndex,
+    directives: list[Directive],
+    sources: list[str],
+    rng: Random,
+) -> CallEvidence:
     values = [value.text[:60] for value in argument_values(call) if not value.trivial][:3]
-    said = rng.choice(_PLANS).replace("{do}", spoken(call.name))
+    said = rng.choice(_PLANS).replace("{do}", tool_name_words(call.name))
     joint = rng.choice([" with ", ": ", " using ", " for "])
     words = said.replace(
         "{with}", joint + rng.choice([", ", " and "]).join(values) if values else ""
     )
-    return gather(
+    return collect_evidence(
         plan_call(words),
         kind="plan",
         spec=None,

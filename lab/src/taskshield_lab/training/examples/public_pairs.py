@@ -15,11 +15,11 @@ from typing import Any
 
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import Tier, ToolSpec
-from taskshield.judges.embedded.evidence.call_evidence import Evidence, gather
-from taskshield.judges.embedded.evidence.conversation_index import Story
+from taskshield.judges.embedded.evidence.call_evidence import CallEvidence, collect_evidence
+from taskshield.judges.embedded.evidence.conversation_index import ConversationIndex
 from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.text.segments import segments
-from taskshield_lab.training.examples.examples import Heard, Label, swapped
+from taskshield_lab.training.examples.examples import Label, OutputExample, swapped
 
 PAIRS = (
     "acebench",
@@ -79,7 +79,9 @@ def asked(
                 yield inputs.asks(request, _evidence(other, request)), 0.0
 
 
-def heard(folder: Path, rng: Random, sources: Sequence[str] = DIRECTIVES) -> Iterator[Heard]:
+def heard(
+    folder: Path, rng: Random, sources: Sequence[str] = DIRECTIVES
+) -> Iterator[OutputExample]:
     """Texts as tool output, each segment with whose words it holds."""
     for source in sources:
         path = folder / "directives" / f"{source}.jsonl.gz"
@@ -94,7 +96,7 @@ def heard(folder: Path, rng: Random, sources: Sequence[str] = DIRECTIVES) -> Ite
                 whole, start = row["text"], 0
             found = segments(whole)[:200]
             end = start + len(row["text"])
-            yield Heard(
+            yield OutputExample(
                 message=0,
                 head=rng.choice(("read file", "get messages", "open page", "search", "")),
                 pieces=tuple(segment.text for segment in found),
@@ -105,12 +107,12 @@ def heard(folder: Path, rng: Random, sources: Sequence[str] = DIRECTIVES) -> Ite
             )
 
 
-def _evidence(row: dict[str, Any], request: str) -> Evidence:
+def _evidence(row: dict[str, Any], request: str) -> CallEvidence:
     call = row["call"]
     known = {tool["name"]: tool.get("description", "") for tool in row["tools"]}
-    story = Story()
+    story = ConversationIndex()
     story.hear_user(0, request)
-    return gather(
+    return collect_evidence(
         ToolCall(id="", name=call["name"], arguments=json.dumps(call["args"], ensure_ascii=False)),
         kind=Tier.READ,
         spec=ToolSpec(name=call["name"], description=known.get(call["name"], "")),

@@ -8,19 +8,19 @@ from random import Random
 
 from taskshield.judges.embedded.text.segments import segments
 from taskshield_lab.training.conversations.labelled import LabelledConversation, SpanLabel
-from taskshield_lab.training.examples.examples import Heard, label_of
+from taskshield_lab.training.examples.examples import OutputExample, label_of
 from taskshield_lab.training.sources.scenarios import Definition
 
 _POISONED = 0.5
 """Share of the tools of an attacked conversation that ask for what its attacker wants."""
 
 
-def heard(definition: Definition) -> Heard:
+def heard(definition: Definition) -> OutputExample:
     """A written definition: what it tells the agent is its business, but for what is planted."""
     return _output(definition.texts, definition.planted)
 
 
-def of_tools(conversation: LabelledConversation, rng: Random) -> Iterator[Heard]:
+def of_tools(conversation: LabelledConversation, rng: Random) -> Iterator[OutputExample]:
     """One of a conversation's tools, perhaps with its attacker's words in the description."""
     spec = rng.choice(conversation.tools)
     texts = list(spec.texts)
@@ -38,12 +38,12 @@ def of_tools(conversation: LabelledConversation, rng: Random) -> Iterator[Heard]
     yield _output(texts, planted)
 
 
-def _output(texts: Sequence[str], planted: Sequence[str]) -> Heard:
+def _output(texts: Sequence[str], planted: Sequence[str]) -> OutputExample:
     whole = "\n".join(texts)
     starts = [(whole.index(words), len(words)) for words in planted]
     spans = [SpanLabel(start=at, end=at + size, kind="attack") for at, size in starts]
     found = segments(whole)
-    return Heard(
+    return OutputExample(
         message=0,
         head="",
         pieces=tuple(segment.text for segment in found),

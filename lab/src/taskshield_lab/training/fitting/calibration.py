@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from taskshield.core.tools import Tier
 from taskshield_lab.training.fitting.cross_validation import (
     Column,
-    Findings,
+    FoldPredictions,
     Limits,
     View,
     holding,
@@ -41,7 +41,7 @@ _PARTS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighing:
+class ClassifierFit:
     """A logistic regression."""
 
     weights: Floats
@@ -53,7 +53,7 @@ class Weighing:
         return said
 
 
-def joined(findings: Sequence[Findings]) -> dict[str, Column]:
+def joined(findings: Sequence[FoldPredictions]) -> dict[str, Column]:
     """The calls of all folds, one below the other.
 
     The column `fold` says which findings each comes from.
@@ -73,7 +73,7 @@ def counts(calls: Mapping[str, Column]) -> Floats:
 
 def fitted(
     rows: Floats, aligned: Floats, counts: Floats | None = None, given: Floats | None = None
-) -> Weighing:
+) -> ClassifierFit:
     """Weights by Newton's method, lightly penalised; the same rows give the same weights.
 
     Args:
@@ -100,7 +100,7 @@ def fitted(
         if np.abs(step).max() < 1e-7:
             break
     own = weights[:-1] / scale
-    return Weighing(weights=own, bias=float(weights[-1] - own @ mean))
+    return ClassifierFit(weights=own, bias=float(weights[-1] - own @ mean))
 
 
 def crossed(
@@ -236,7 +236,7 @@ def disturbed(
     }
 
 
-def stacked_tags(findings: Sequence[Findings]) -> dict[str, Column]:
+def stacked_tags(findings: Sequence[FoldPredictions]) -> dict[str, Column]:
     """The segments of all folds, one below the other; the numbers of outputs go on."""
     parts, begin = [], 0
     for one in findings:
@@ -269,7 +269,7 @@ def tag_figures(tags: Mapping[str, Column], limit: float) -> dict[str, float]:
     }
 
 
-def definition_figures(findings: Sequence[Findings], limit: float) -> dict[str, float]:
+def definition_figures(findings: Sequence[FoldPredictions], limit: float) -> dict[str, float]:
     """How many definitions of tools are taken for poisoned that are, and that are not."""
     found = _stacked([one.definitions for one in findings])
     poisoned, taken = found["poisoned"].astype(bool), found["logit"].astype(np.float64) >= limit

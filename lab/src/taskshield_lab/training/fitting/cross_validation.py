@@ -17,19 +17,26 @@ from tokenizers import Tokenizer
 
 from taskshield.core.levels import Level
 from taskshield.judges.embedded.decision.features import (
-    Opinions,
+    NetworkScores,
     feature_list,
     features,
-    opinions_on,
+    network_scores,
 )
 from taskshield.judges.embedded.evidence.call_evidence import acts, kind_name
-from taskshield.judges.embedded.evidence.directives import grown
+from taskshield.judges.embedded.evidence.directives import directive_segments
 from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.network.encoding import SILENT, output_ids, pair_ids
 from taskshield.judges.embedded.tasks.user_tasks import read_tasks
 from taskshield.judges.embedded.text.segments import Segment
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.examples.examples import Flags, Heard, Judged, Label, heard, judged
+from taskshield_lab.training.examples.examples import (
+    CallExample,
+    Flags,
+    Label,
+    OutputExample,
+    heard,
+    judged,
+)
 from taskshield_lab.training.network.labelled_tokens import ASKS, SERVES
 from taskshield_lab.training.network.network import Network
 from taskshield_lab.training.network.training_loop import ask
@@ -64,7 +71,7 @@ _TABLES = ("tags", "calls", "definitions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class FoldPredictions:
     """What a network said about conversations that it did not know, as columns."""
 
     limits: Limits
@@ -94,7 +101,7 @@ class Findings:
         )
 
     @classmethod
-    def load(cls, path: Path) -> "Findings":
+    def load(cls, path: Path) -> "FoldPredictions":
         """Read them again, without features that there were and are no more."""
         with np.load(path, allow_pickle=False) as found:
             limits = Limits(**dict(zip(_LIMITS, map(float, found["limits"]), strict=True)))
@@ -110,8 +117,8 @@ class Findings:
 
 
 Spread = Callable[
-    [Callable[..., list[Judged]], Iterable[tuple[LabelledConversation, Flags]]],
-    Iterable[list[Judged]],
+    [Callable[..., list[CallExample]], Iterable[tuple[LabelledConversation, Flags]]],
+    Iterable[list[CallExample]],
 ]
 """Runs a function over many conversations, perhaps in several processes."""
 
@@ -119,11 +126,11 @@ Spread = Callable[
 def examined(
     network: Network,
     conversations: Sequence[LabelledConversation],
-    definitions: Sequence[Heard],
+    definitions: Sequence[OutputExample],
     tokenizer: Tokenizer,
     spread: Spread,
     given: Limits | None = None,
-) -> Findings:
+) -> FoldPredictions:
     """Ask a network about conversations from beginning to end, and about definitions of tools.
 
     Directives are found with the limits that are given, or else with those that fit these
@@ -163,7 +170,7 @@ def examined(
     columns["view"] = np.repeat(list(made), [len(some) for some in made.values()])
     numbers = {talk.id: number for number, talk in enumerate(conversations)}
     columns["talk"] = np.array([numbers[call.conversation] for call in calls])
-    return Findings(
+    return FoldPredictions(
         limits=limits,
         tags=tags,
         calls=columns,
@@ -176,17 +183,17 @@ def examined(
 
 def _spread_out(
     spread: Spread,
-    function: Callable[..., list[Judged]],
+    function: Callable[..., list[CallExample]],
     given: Iterable[tuple[LabelledConversation, Flags]],
-) -> list[Judged]:
+) -> list[CallExample]:
     return [call for some in spread(function, given) for call in some]
 
 
-def _judged(talk: LabelledConversation, flags: Flags, *, plans: bool) -> list[Judged]:
+def _judged(talk: LabelledConversation, flags: Flags, *, plans: bool) -> list[CallExample]:
     return list(judged(talk, flags, Random(talk.id), plans=plans))
 
 
-def _imperatives(one: Heard) -> frozenset[int]:
+def _imperatives(one: OutputExample) -> frozenset[int]:
     """The segments that ask somebody for something."""
     return frozenset(number for number, label in enumerate(one.labels) if label != "plain")
 
@@ -197,12 +204,14 @@ def _obeys_somebody(talk: LabelledConversation) -> bool:
     return any(draft.source for text in asked for draft in read_tasks(text))
 
 
-def _grown(one: Heard, logits: Sequence[float], seed: float, joined: float) -> list[int]:
+def _grown(one: OutputExample, logits: Sequence[float], seed: float, joined: float) -> list[int]:
     segments = [Segment(0, 0, piece) for piece in one.pieces]
-    return grown(segments, logits, seed=seed, joined=joined)
+    return directive_segments(segments, logits, seed=seed, joined=joined)
 
 
-def _logits(network: Network, outputs: Sequence[Heard], tokenizer: Tokenizer) -> list[list[float]]:
+def _logits(
+    network: Network, outputs: Sequence[OutputExample], tokenizer: Tokenizer
+) -> list[list[float]]:
     sequences = [
         (n, e)
         for n, one in enumerate(outputs)
@@ -251,12 +260,14 @@ def strongest(logits: NDArray[np.float64], outputs: NDArray[np.int64]) -> NDArra
     return most
 
 
-def _opinions(network: Network, calls: Sequence[Judged], tokenizer: Tokenizer) -> list[Opinions]:
+def _opinions(
+    network: Network, calls: Sequence[CallExample], tokenizer: Tokenizer
+) -> list[NetworkScores]:
     acting = [call for call in calls if acts(call.evidence.kind)]
     asked = [
         (number, pair)
         for number, call in enumerate(calls)
-        for pair in inputs.who_asks(call.evidence)
+        for pair in inputs.asks_inputs(call.evidence)
     ]
     pairs = [inputs.serves(call.evidence) for call in acting] + [pair for _, pair in asked]
     _, said = ask(network, [pair_ids(tokenizer, *pair) for pair in pairs])
@@ -265,15 +276,18 @@ def _opinions(network: Network, calls: Sequence[Judged], tokenizer: Tokenizer) -
     for (number, _), row in zip(asked, said[len(acting) :], strict=True):
         told[number].append(float(row[ASKS]))
     opinions = [
-        opinions_on(call.evidence, next(serving) if acts(call.evidence.kind) else 0.0, asks)
+        network_scores(call.evidence, next(serving) if acts(call.evidence.kind) else 0.0, asks)
         for call, asks in zip(calls, told, strict=True)
     ]
     return _with_directs(network, calls, opinions, tokenizer)
 
 
 def _with_directs(
-    network: Network, calls: Sequence[Judged], opinions: list[Opinions], tokenizer: Tokenizer
-) -> list[Opinions]:
+    network: Network,
+    calls: Sequence[CallExample],
+    opinions: list[NetworkScores],
+    tokenizer: Tokenizer,
+) -> list[NetworkScores]:
     """Opinions, and how much the loudest words aside, by themselves, try to direct the agent."""
     words = [
         (number, encoded)
@@ -292,7 +306,9 @@ def _with_directs(
     return found
 
 
-def _tag_columns(outputs: Sequence[Heard], logits: Sequence[Sequence[float]]) -> dict[str, Column]:
+def _tag_columns(
+    outputs: Sequence[OutputExample], logits: Sequence[Sequence[float]]
+) -> dict[str, Column]:
     sizes = [len(one.pieces) for one in outputs]
     return {
         "logit": np.array([x for said in logits for x in said], np.float32),
@@ -301,7 +317,9 @@ def _tag_columns(outputs: Sequence[Heard], logits: Sequence[Sequence[float]]) ->
     }
 
 
-def _call_columns(calls: Sequence[Judged], opinions: Sequence[Opinions]) -> dict[str, Column]:
+def _call_columns(
+    calls: Sequence[CallExample], opinions: Sequence[NetworkScores]
+) -> dict[str, Column]:
     rows = [
         list(features(call.evidence, said).values())
         for call, said in zip(calls, opinions, strict=True)

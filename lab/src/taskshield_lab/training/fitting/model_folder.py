@@ -15,13 +15,13 @@ from taskshield.judges.embedded.decision.classifier import sigmoid
 from taskshield.judges.embedded.decision.features import aside_list
 from taskshield.judges.embedded.network.model_files import write_manifest
 from taskshield_lab.training.fitting import calibration
-from taskshield_lab.training.fitting.calibration import Floats, Weighing
+from taskshield_lab.training.fitting.calibration import ClassifierFit, Floats
 from taskshield_lab.training.fitting.cross_validation import (
     FALSE_DELEGATED,
     FALSE_NEIGHBOURS,
     FALSE_OUTPUTS,
     Column,
-    Findings,
+    FoldPredictions,
     Limits,
 )
 
@@ -60,7 +60,9 @@ class Assembled:
 
 
 def assembled(
-    findings: Sequence[Findings], kept: Findings | None = None, foreign: Findings | None = None
+    findings: Sequence[FoldPredictions],
+    kept: FoldPredictions | None = None,
+    foreign: FoldPredictions | None = None,
 ) -> Assembled:
     """Fit the decision on everything that the folds said.
 
@@ -94,7 +96,7 @@ def assembled(
     limits = calibration.thresholds(said[seen], part(calls, seen))
 
     known = calibration.fitted(plain[seen], aligned[seen], counts[seen])
-    known = Weighing(weights=known.weights * slope, bias=known.bias * slope + offset)
+    known = ClassifierFit(weights=known.weights * slope, bias=known.bias * slope + offset)
     more = calibration.fitted(
         aside[weighed], aligned[weighed], counts[weighed], known.logits(plain[weighed])
     )
@@ -108,7 +110,7 @@ def assembled(
         "directive": _directive(tags, planted),
     }
     figures = _figures(said[seen], part(calls, seen), limits, names)
-    whole = Weighing(weights=weights, bias=known.bias)
+    whole = ClassifierFit(weights=weights, bias=known.bias)
     if kept is not None:
         figures["kept"] = _held(kept, whole, limits)
     if foreign is not None:
@@ -125,7 +127,10 @@ def assembled(
 
 
 def _held(
-    found: Findings, weigher: Weighing, limits: Mapping[str, float], rows: Column | None = None
+    found: FoldPredictions,
+    weigher: ClassifierFit,
+    limits: Mapping[str, float],
+    rows: Column | None = None,
 ) -> dict[str, dict[str, float]]:
     """What is held of calls that nothing was fitted on, as judged in use."""
     seen = found.calls["view"] == "judged"

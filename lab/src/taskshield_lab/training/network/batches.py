@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskshield.judges.embedded.network.encoding import Encoded
-from taskshield_lab.training.network.labelled_tokens import Lesson
+from taskshield_lab.training.network.labelled_tokens import TokenExample
 
 Numbers = NDArray[np.int64]
 
@@ -57,7 +57,7 @@ class Sequences:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lessons:
+class TokenExamples:
     """Many lessons."""
 
     sequences: Sequences
@@ -67,7 +67,7 @@ class Lessons:
     """Where those of each lesson begin, and behind them where the last one's end."""
 
     @classmethod
-    def of(cls, lessons: Iterable[Lesson]) -> "Lessons":
+    def of(cls, lessons: Iterable[TokenExample]) -> "TokenExamples":
         """Lessons as columns."""
         whole = list(lessons)
         rows = [
@@ -82,7 +82,7 @@ class Lessons:
         )
 
     @classmethod
-    def joined(cls, parts: Iterable["Lessons"]) -> "Lessons":
+    def joined(cls, parts: Iterable["TokenExamples"]) -> "TokenExamples":
         """The lessons of all parts, in their order."""
         found = list(parts)
         return cls(

@@ -9,7 +9,13 @@ from tokenizers import Tokenizer
 from taskshield.judges.embedded.evidence.call_evidence import acts
 from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.network.encoding import Encoded, output_ids, pair_ids
-from taskshield_lab.training.examples.examples import Heard, Judged, Label, asides, asked
+from taskshield_lab.training.examples.examples import (
+    CallExample,
+    Label,
+    OutputExample,
+    asides,
+    asked,
+)
 
 ASKS, SERVES = 0, 1
 """The two heads for pairs."""
@@ -47,7 +53,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
+class TokenExample:
     """A sequence and the right answers."""
 
     sequence: Encoded
@@ -55,8 +61,8 @@ class Lesson:
 
 
 def on_outputs(
-    outputs: Iterable[Heard], tokenizer: Tokenizer, rng: Random, *, weight: float = 1.0
-) -> Iterator[Lesson]:
+    outputs: Iterable[OutputExample], tokenizer: Tokenizer, rng: Random, *, weight: float = 1.0
+) -> Iterator[TokenExample]:
     """Which segments of an output try to direct the agent."""
     for output in outputs:
         for sequence in output_ids(tokenizer, output.heading, output.pieces):
@@ -72,10 +78,12 @@ def on_outputs(
             )
             plain = all(output.labels[number] == "plain" for _, number in sequence.marks)
             if answers and not (plain and rng.random() > _PLAIN_KEPT):
-                yield Lesson(sequence=sequence, answers=answers)
+                yield TokenExample(sequence=sequence, answers=answers)
 
 
-def on_calls(calls: Iterable[Judged], tokenizer: Tokenizer, rng: Random) -> Iterator[Lesson]:
+def on_calls(
+    calls: Iterable[CallExample], tokenizer: Tokenizer, rng: Random
+) -> Iterator[TokenExample]:
     """Who asks for a call, and whether it serves the user."""
     for one in calls:
         for pair, right in asked(one, rng):
@@ -90,13 +98,15 @@ def on_calls(calls: Iterable[Judged], tokenizer: Tokenizer, rng: Random) -> Iter
 
 def on_pair(
     pair: inputs.Pair, head: int, right: float, tokenizer: Tokenizer, weight: float = 1.0
-) -> Lesson:
+) -> TokenExample:
     """One question about two texts."""
     answer = Answer(head=head, place=0, right=right, weight=weight)
-    return Lesson(sequence=pair_ids(tokenizer, *pair), answers=(answer,))
+    return TokenExample(sequence=pair_ids(tokenizer, *pair), answers=(answer,))
 
 
-def _on_words(words: str, planted: bool, request: str, tokenizer: Tokenizer) -> Iterator[Lesson]:
+def _on_words(
+    words: str, planted: bool, request: str, tokenizer: Tokenizer
+) -> Iterator[TokenExample]:
     """Words beside nothing but what the user wants: do they direct the agent."""
     weight = _TAG_WEIGHTS["attack" if planted else "benign"]
     for sequence in output_ids(tokenizer, inputs.heading("", request), [words]):
@@ -104,10 +114,10 @@ def _on_words(words: str, planted: bool, request: str, tokenizer: Tokenizer) -> 
             Answer(head=None, place=place, right=float(planted), weight=weight)
             for place, _ in sequence.marks
         )
-        yield Lesson(sequence=sequence, answers=answers)
+        yield TokenExample(sequence=sequence, answers=answers)
 
 
-def _is_taught(output: Heard, number: int) -> bool:
+def _is_taught(output: OutputExample, number: int) -> bool:
     piece, label = output.pieces[number], output.labels[number]
     if label in _BESIDE_REQUEST and not output.request:
         return False

@@ -11,7 +11,7 @@ from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 
 from taskshield.judges.embedded.network.encoding import Encoded
-from taskshield_lab.training.network.batches import TAG, Lessons, Sequences
+from taskshield_lab.training.network.batches import TAG, Sequences, TokenExamples
 from taskshield_lab.training.network.network import Network
 
 _SORTED = 32_768
@@ -39,7 +39,7 @@ def device() -> str:
 
 
 def teach(
-    network: Network, lessons: Lessons, schedule: Schedule, log: Callable[[str], None]
+    network: Network, lessons: TokenExamples, schedule: Schedule, log: Callable[[str], None]
 ) -> None:
     """Teach all lessons, in an order that the seed decides."""
     torch.manual_seed(schedule.seed)
@@ -89,7 +89,9 @@ def ask(
     return tags, pairs
 
 
-def _loss(network: Network, lessons: Lessons, batch: Sequence[int], where: str) -> torch.Tensor:
+def _loss(
+    network: Network, lessons: TokenExamples, batch: Sequence[int], where: str
+) -> torch.Tensor:
     rows, answers = lessons.answers_in(batch)
     on_tags = answers["head"] == TAG
     with torch.autocast(where, dtype=torch.bfloat16, enabled=where == "cuda"):

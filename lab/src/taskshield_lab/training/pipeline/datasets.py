@@ -16,28 +16,28 @@ from taskshield_lab.training.conversations.from_openings import opened
 from taskshield_lab.training.conversations.from_worlds import drawn
 from taskshield_lab.training.conversations.labelled import LabelledConversation
 from taskshield_lab.training.distractors.composed import composed
-from taskshield_lab.training.distractors.mixture import Company
+from taskshield_lab.training.distractors.mixture import DistractorMix
 from taskshield_lab.training.distractors.public_rows import read_pack
 from taskshield_lab.training.examples import public_pairs, tool_definitions
 from taskshield_lab.training.examples.examples import (
+    CallExample,
     Flags,
-    Heard,
-    Judged,
+    OutputExample,
     heard,
     judged,
     noisy_flags,
 )
 from taskshield_lab.training.examples.public_pairs import DIRECTIVES, PAIRS
 from taskshield_lab.training.fitting.cross_validation import Spread
-from taskshield_lab.training.network.batches import Lessons
+from taskshield_lab.training.network.batches import TokenExamples
 from taskshield_lab.training.network.labelled_tokens import (
     ASKS,
-    Lesson,
+    TokenExample,
     on_calls,
     on_outputs,
     on_pair,
 )
-from taskshield_lab.training.pipeline.training_run import Course
+from taskshield_lab.training.pipeline.training_run import TrainingRun
 from taskshield_lab.training.sources.scenario_files import (
     read_definitions,
     read_openings,
@@ -47,7 +47,7 @@ from taskshield_lab.training.sources.scenario_files import (
 from taskshield_lab.training.sources.splits import Split
 from taskshield_lab.training.sources.worlds import World, read_worlds
 
-Making = Callable[[], Iterable[Lesson]]
+Making = Callable[[], Iterable[TokenExample]]
 """A part of the lessons, to be made in whichever process."""
 
 _SLICES = 16
@@ -64,7 +64,7 @@ is taught once: there are more of them, and most first calls are right."""
 _NICENESS = 10
 
 
-def lessons_for(course: Course, split: Split) -> Lessons:
+def lessons_for(course: TrainingRun, split: Split) -> TokenExamples:
     """All lessons, in an order that hangs on nobody's pace."""
     making: list[Making] = [partial(_slice, course, split, part) for part in range(_SLICES)]
     making.append(partial(_on_definitions, course, split))
@@ -72,21 +72,21 @@ def lessons_for(course: Course, split: Split) -> Lessons:
         making += [partial(_on_texts, course, course.alignment, one) for one in DIRECTIVES]
         making += [partial(_on_pairs, course, course.alignment, one) for one in PAIRS]
     if course.workers == 1:
-        return Lessons.joined(map(_made, making))
+        return TokenExamples.joined(map(_made, making))
     with _workers(course) as pool:
-        return Lessons.joined(pool.map(_made, making))
+        return TokenExamples.joined(pool.map(_made, making))
 
 
-def _made(making: Making) -> Lessons:
-    return Lessons.of(making())
+def _made(making: Making) -> TokenExamples:
+    return TokenExamples.of(making())
 
 
-def _slice(course: Course, split: Split, number: int) -> list[Lesson]:
+def _slice(course: TrainingRun, split: Split, number: int) -> list[TokenExample]:
     rng = Random(f"{course.seed}:{number}")
     tokenizer = course.tokenizer()
     pack = None if course.alignment is None else read_pack(course.alignment, "train")
-    lessons: list[Lesson] = []
-    company = Company(pack, course.seed)
+    lessons: list[TokenExample] = []
+    company = DistractorMix(pack, course.seed)
     for talk in talks(course, split, number):
         talk = company.around(talk)
         lessons += on_outputs(heard(talk, informed=rng.random() >= _UNINFORMED), tokenizer, rng)
@@ -101,25 +101,25 @@ def _slice(course: Course, split: Split, number: int) -> list[Lesson]:
     return lessons
 
 
-def _on_definitions(course: Course, split: Split) -> Iterator[Lesson]:
+def _on_definitions(course: TrainingRun, split: Split) -> Iterator[TokenExample]:
     rng = Random(f"{course.seed}:definitions")
     yield from on_outputs(definitions(course, split) * _DEFINED, course.tokenizer(), rng)
 
 
-def definitions(course: Course, split: Split) -> list[Heard]:
+def definitions(course: TrainingRun, split: Split) -> list[OutputExample]:
     """The definitions of tools of one side."""
     found = read_definitions(course.data / "descriptions")
     return [tool_definitions.heard(one) for one in split.definitions(found)]
 
 
-def _on_texts(course: Course, folder: Path, source: str) -> Iterator[Lesson]:
+def _on_texts(course: TrainingRun, folder: Path, source: str) -> Iterator[TokenExample]:
     """Texts of one part of the second source."""
     rng = Random(f"{course.seed}:{source}")
     found = public_pairs.heard(folder, rng, (source,))
     yield from on_outputs(found, course.tokenizer(), rng, weight=0.5)
 
 
-def _on_pairs(course: Course, folder: Path, source: str) -> Iterator[Lesson]:
+def _on_pairs(course: TrainingRun, folder: Path, source: str) -> Iterator[TokenExample]:
     """Pairs of one part of the second source."""
     tokenizer = course.tokenizer()
     for pair, right in public_pairs.asked(folder, Random(f"{course.seed}:{source}"), (source,)):
@@ -127,7 +127,7 @@ def _on_pairs(course: Course, folder: Path, source: str) -> Iterator[Lesson]:
 
 
 def talks(
-    course: Course, split: Split, number: int | None = None
+    course: TrainingRun, split: Split, number: int | None = None
 ) -> Iterator[LabelledConversation]:
     """Conversations of one side; of one slice of what is written, or of all."""
     scenarios = read_scenarios(course.data / "scenarios")
@@ -151,13 +151,13 @@ def talks(
             yield from opened(opening, slice(number, None, times))
 
 
-def _worlds(course: Course) -> list[World]:
+def _worlds(course: TrainingRun) -> list[World]:
     """The worlds of the data, if any."""
     folder = course.data / "worlds"
     return read_worlds(folder) if folder.is_dir() else []
 
 
-def _workers(course: Course) -> ProcessPoolExecutor:
+def _workers(course: TrainingRun) -> ProcessPoolExecutor:
     """Processes for what needs no GPU; forked where that can be, for each to begin at once.
 
     They give way to what feeds the GPU: a network taught beside them would wait for a core.
@@ -172,7 +172,7 @@ def _give_way() -> None:
 
 
 @contextmanager
-def spreading(course: Course) -> Iterator[Spread]:
+def spreading(course: TrainingRun) -> Iterator[Spread]:
     """What runs a function over many conversations with the workers of the course."""
     if course.workers == 1:
         yield starmap
@@ -180,9 +180,9 @@ def spreading(course: Course) -> Iterator[Spread]:
     with _workers(course) as pool:
 
         def spread(
-            function: Callable[..., list[Judged]],
+            function: Callable[..., list[CallExample]],
             given: Iterable[tuple[LabelledConversation, Flags]],
-        ) -> Iterable[list[Judged]]:
+        ) -> Iterable[list[CallExample]]:
             return pool.map(function, *zip(*given, strict=True), chunksize=16)
 
         yield spread

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from taskshield_lab.training.pipeline.training_run import Course
+from taskshield_lab.training.pipeline.training_run import TrainingRun
 
 _ENCODERS = {
     "bert": ("A BERT", "all-MiniLM-L6-v2 (Apache-2.0)"),
@@ -19,7 +19,7 @@ _TEMPLATE = Path(__file__).with_name("model_card.md")
 
 
 def written(
-    course: Course,
+    course: TrainingRun,
     figures: Mapping[str, Any],
     decision: Mapping[str, Any],
     golden: Mapping[str, Any],
@@ -227,12 +227,12 @@ def _percent(share: float | None) -> str:
     return "none seen" if share is None else f"{100 * share:.1f}"
 
 
-def figures_json(course: Course, figures: Mapping[str, Any]) -> str:
+def figures_json(course: TrainingRun, figures: Mapping[str, Any]) -> str:
     """The figures for those who want to count further."""
     return json.dumps({"course": _described(course), **figures}, indent=1) + "\n"
 
 
-def _described(course: Course) -> dict[str, Any]:
+def _described(course: TrainingRun) -> dict[str, Any]:
     return {
         "folds": course.folds,
         "networks": course.networks,

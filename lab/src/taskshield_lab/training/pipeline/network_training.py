@@ -11,16 +11,16 @@ from pathlib import Path
 from taskshield_lab.training.network.network import Network, from_base, loaded, mean_of, saved
 from taskshield_lab.training.network.training_loop import teach
 from taskshield_lab.training.pipeline.datasets import lessons_for
-from taskshield_lab.training.pipeline.training_run import Course, Log, complete
+from taskshield_lab.training.pipeline.training_run import Log, TrainingRun, complete
 from taskshield_lab.training.sources.splits import Split
 
 
-def final_network(course: Course, log: Log) -> Network:
+def final_network(course: TrainingRun, log: Log) -> Network:
     """The network that is taught with everything; one that is done is not repeated."""
     return network_named(course, "network", course.split("all"), log)
 
 
-def network_named(course: Course, name: str, split: Split, log: Log) -> Network:
+def network_named(course: TrainingRun, name: str, split: Split, log: Log) -> Network:
     """A network taught with one side of the data, or the one of this name that is there."""
     path = course.out / f"{name}.safetensors"
     if not path.exists():
@@ -32,7 +32,7 @@ def network_named(course: Course, name: str, split: Split, log: Log) -> Network:
     return loaded(path, course.base)
 
 
-def _part(course: Course, name: str, split: Split, number: int, log: Log) -> Path:
+def _part(course: TrainingRun, name: str, split: Split, number: int, log: Log) -> Path:
     """The file of one of the networks whose mean is taken; one that is done is not repeated."""
     path = course.out / f"{name}.{number}.safetensors"
     if not path.exists():
@@ -44,7 +44,7 @@ def _part(course: Course, name: str, split: Split, number: int, log: Log) -> Pat
     return path
 
 
-def _taught(course: Course, split: Split, log: Log) -> Network:
+def _taught(course: TrainingRun, split: Split, log: Log) -> Network:
     """One network, taught with conversations and in an order that the seeds decide."""
     with _turn:
         started = time.monotonic()
@@ -56,7 +56,7 @@ def _taught(course: Course, split: Split, log: Log) -> Network:
     return network
 
 
-def teach_ahead(course: Course, log: Log) -> None:
+def teach_ahead(course: TrainingRun, log: Log) -> None:
     """Teach every network that the course still lacks, several at once.
 
     Teaching one hardly keeps a large GPU busy, and making its lessons not at all. So lessons are
@@ -77,7 +77,7 @@ def teach_ahead(course: Course, log: Log) -> None:
         all_apart(pool, parts, log)
 
 
-def _lacking(course: Course) -> list[tuple[Callable[..., Path], Course, str, Split, int]]:
+def _lacking(course: TrainingRun) -> list[tuple[Callable[..., Path], TrainingRun, str, Split, int]]:
     """What makes the networks of the means that are not there yet.
 
     The first of every mean comes before the second of any: where time runs out, a course of fewer

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from taskshield_lab.training.conversations.labelled import LabelledConversation
 from taskshield_lab.training.distractors.composed import composed
 from taskshield_lab.training.distractors.public_rows import read_pack
-from taskshield_lab.training.examples.examples import Heard
+from taskshield_lab.training.examples.examples import OutputExample
 from taskshield_lab.training.fitting import calibration
-from taskshield_lab.training.fitting.cross_validation import Findings, Limits, examined
+from taskshield_lab.training.fitting.cross_validation import FoldPredictions, Limits, examined
 from taskshield_lab.training.network.network import Network
 from taskshield_lab.training.pipeline import datasets
 from taskshield_lab.training.pipeline.network_training import (
@@ -19,21 +19,21 @@ from taskshield_lab.training.pipeline.network_training import (
     network_named,
     teach_ahead,
 )
-from taskshield_lab.training.pipeline.training_run import Course, Log, check_kept, complete
+from taskshield_lab.training.pipeline.training_run import Log, TrainingRun, check_kept, complete
 from taskshield_lab.training.sources.splits import Split
 
 
 class Answers(NamedTuple):
     """What the networks of a course say."""
 
-    folds: list[Findings]
-    kept: Findings | None
-    foreign: Findings | None
+    folds: list[FoldPredictions]
+    kept: FoldPredictions | None
+    foreign: FoldPredictions | None
     network: Network
     """The one to ship."""
 
 
-def taught(course: Course, log: Log) -> Answers:
+def taught(course: TrainingRun, log: Log) -> Answers:
     """All networks taught and asked, as far as that is not done; all of it stays in the folder."""
     check_kept(course)
     course.out.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def taught(course: Course, log: Log) -> Answers:
     )
 
 
-def ask_ahead(course: Course, log: Log) -> None:
+def ask_ahead(course: TrainingRun, log: Log) -> None:
     """Ask all networks that need not wait for what others say, each in a process of its own.
 
     Most of the work is to make conversations and features, and every network shares out its own.
@@ -68,7 +68,7 @@ def ask_ahead(course: Course, log: Log) -> None:
         all_apart(pool, lacking, log)
 
 
-def examine_folds(course: Course, log: Log) -> list[Findings]:
+def examine_folds(course: TrainingRun, log: Log) -> list[FoldPredictions]:
     """What fold networks say about what they did not see; folds that are done are not repeated."""
     found = []
     for number in course.folds:
@@ -76,20 +76,20 @@ def examine_folds(course: Course, log: Log) -> list[Findings]:
         if not (course.out / f"{name}.npz").exists():
             network = network_named(course, name, course.split("train", number), log)
             _examine(course, network, name, course.split("validation", number), log)
-        found.append(Findings.load(course.out / f"{name}.npz"))
+        found.append(FoldPredictions.load(course.out / f"{name}.npz"))
     return found
 
 
-def examine_kept(course: Course, log: Log) -> Findings | None:
+def examine_kept(course: TrainingRun, log: Log) -> FoldPredictions | None:
     """What the final network says about what is kept, where something is; it is not repeated."""
     if not course.kept:
         return None
     if not (course.out / "kept.npz").exists():
         _examine(course, final_network(course, log), "kept", course.split("kept"), log)
-    return Findings.load(course.out / "kept.npz")
+    return FoldPredictions.load(course.out / "kept.npz")
 
 
-def examine_foreign(course: Course, limits: Limits, log: Log) -> Findings | None:
+def examine_foreign(course: TrainingRun, limits: Limits, log: Log) -> FoldPredictions | None:
     """What the final network says about public conversations, if any; it is not repeated.
 
     Args:
@@ -105,20 +105,20 @@ def examine_foreign(course: Course, limits: Limits, log: Log) -> Findings | None
             log("foreign: no rows of the second source are kept for validation")
             return None
         _ask(course, final_network(course, log), "foreign", talks, [], log, limits)
-    return Findings.load(course.out / "foreign.npz")
+    return FoldPredictions.load(course.out / "foreign.npz")
 
 
-def _examine(course: Course, network: Network, name: str, side: Split, log: Log) -> None:
+def _examine(course: TrainingRun, network: Network, name: str, side: Split, log: Log) -> None:
     talks, definitions = list(datasets.talks(course, side)), datasets.definitions(course, side)
     _ask(course, network, name, talks, definitions, log)
 
 
 def _ask(
-    course: Course,
+    course: TrainingRun,
     network: Network,
     name: str,
     talks: list[LabelledConversation],
-    definitions: list[Heard],
+    definitions: list[OutputExample],
     log: Log,
     limits: Limits | None = None,
 ) -> None:

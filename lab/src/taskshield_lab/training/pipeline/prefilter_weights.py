@@ -16,10 +16,10 @@ from torch.nn import functional
 from taskshield.judges.embedded.network.encoding import output_ids, piece_ids
 from taskshield.judges.embedded.network.prefilter import OPENING, Glance
 from taskshield_lab.training.examples import public_pairs
-from taskshield_lab.training.examples.examples import Heard, heard
+from taskshield_lab.training.examples.examples import OutputExample, heard
 from taskshield_lab.training.network.labelled_tokens import PLANTED
 from taskshield_lab.training.pipeline import datasets
-from taskshield_lab.training.pipeline.training_run import Course, Log, complete
+from taskshield_lab.training.pipeline.training_run import Log, TrainingRun, complete
 from taskshield_lab.training.sources.splits import Split
 
 Weights = NDArray[np.float16]
@@ -44,7 +44,7 @@ class Piece(NamedTuple):
     weight: float
 
 
-def made(course: Course, log: Log) -> Path:
+def made(course: TrainingRun, log: Log) -> Path:
     """The file of weights that goes with the network; what is done is not repeated."""
     path = course.out / "glance.npy"
     if not path.exists():
@@ -57,7 +57,7 @@ def made(course: Course, log: Log) -> Path:
     return path
 
 
-def examined(course: Course) -> dict[str, Any]:
+def examined(course: TrainingRun) -> dict[str, Any]:
     """How weights do on unseen domains and styles that were learned without the first fold."""
     tokenizer = course.tokenizer()
     fold = course.folds[0]
@@ -67,7 +67,7 @@ def examined(course: Course) -> dict[str, Any]:
     return figures(glance, outputs(course, course.split("validation", fold)), tokenizer)
 
 
-def outputs(course: Course, split: Split) -> Iterator[Heard]:
+def outputs(course: TrainingRun, split: Split) -> Iterator[OutputExample]:
     """Outputs of one side of the data, and of the second source where it is for learning."""
     few = replace(
         course,
@@ -84,7 +84,7 @@ def outputs(course: Course, split: Split) -> Iterator[Heard]:
         )
 
 
-def pieces(found: Iterable[Heard], tokenizer: Tokenizer) -> list[Piece]:
+def pieces(found: Iterable[OutputExample], tokenizer: Tokenizer) -> list[Piece]:
     """All pieces with words, each once."""
     rows: dict[Piece, None] = {}
     for output in found:
@@ -128,7 +128,7 @@ def fitted(rows: list[Piece], words: int, seed: int) -> Weights:
     return found
 
 
-def figures(glance: Glance, found: Iterable[Heard], tokenizer: Tokenizer) -> dict[str, Any]:
+def figures(glance: Glance, found: Iterable[OutputExample], tokenizer: Tokenizer) -> dict[str, Any]:
     """Of windows with planted words, which share is read if so many of the others are."""
     loudness: dict[bool, list[float]] = {True: [], False: []}
     for output in found:

@@ -11,7 +11,7 @@ from taskshield_lab.training.pipeline import golden_scores as golden
 from taskshield_lab.training.pipeline import model_card as card
 from taskshield_lab.training.pipeline import prefilter_weights
 from taskshield_lab.training.pipeline.predictions import taught
-from taskshield_lab.training.pipeline.training_run import Course, Log
+from taskshield_lab.training.pipeline.training_run import Log, TrainingRun
 
 NAME = "taskshield-embedded"
 
@@ -37,7 +37,7 @@ class Shipment:
         )
 
 
-def run(course: Course, to: Shipment, *, version: str, log: Log) -> None:
+def run(course: TrainingRun, to: Shipment, *, version: str, log: Log) -> None:
     """The whole course, from data to what is shipped."""
     said = taught(course, log)
     made = assembled(said.folds, said.kept, said.foreign)

@@ -25,7 +25,7 @@ Log = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class TrainingRun:
     """What a model is made from, and how."""
 
     data: Path
@@ -66,7 +66,7 @@ class Course:
         return load_tokenizer((self.base / "tokenizer.json").read_bytes())
 
 
-def check_kept(course: Course) -> None:
+def check_kept(course: TrainingRun) -> None:
     """Raise where there is nothing of what is to be kept, before hours are spent.
 
     Raises:

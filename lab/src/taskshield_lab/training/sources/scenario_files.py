@@ -18,10 +18,10 @@ from taskshield_lab.training.sources.scenarios import (
     Goal,
     Opening,
     Scenario,
-    Step,
+    ScenarioStep,
+    ScenarioTurn,
     Style,
     Tool,
-    Turn,
 )
 
 _Value = TypeVar("_Value")
@@ -142,7 +142,7 @@ class _Fields:
 def _scenario(fields: _Fields) -> Scenario:
     tools = {tool.name: tool for tool in map(_tool, fields.list("tools"))}
     turns = tuple(
-        Turn(text=turn.text("text"), tasks=tuple(map(_goal, turn.list("tasks"))))
+        ScenarioTurn(text=turn.text("text"), tasks=tuple(map(_goal, turn.list("tasks"))))
         for turn in fields.list("turns")
     )
     steps = tuple(_step(step, tools, turns) for step in fields.list("steps"))
@@ -218,8 +218,10 @@ def _call(fields: _Fields, tools: Mapping[str, Tool]) -> Call:
     return call
 
 
-def _step(fields: _Fields, tools: Mapping[str, Tool], turns: Sequence[Turn]) -> Step:
-    step = Step(
+def _step(
+    fields: _Fields, tools: Mapping[str, Tool], turns: Sequence[ScenarioTurn]
+) -> ScenarioStep:
+    step = ScenarioStep(
         turn=fields.number("turn", len(turns)),
         call=_call(_Fields(fields.object("call")), tools),
         serves=fields.number("serves", sum(len(turn.tasks) for turn in turns)),

@@ -50,7 +50,7 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ScenarioTurn:
     """A user message, split into its instructions."""
 
     text: str
@@ -58,7 +58,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ScenarioStep:
     """A call of the aligned run and what came back."""
 
     turn: int
@@ -106,8 +106,8 @@ class Setting:
 class Scenario(Setting):
     """A whole conversation with its attacks and drifts."""
 
-    turns: tuple[Turn, ...]
-    steps: tuple[Step, ...]
+    turns: tuple[ScenarioTurn, ...]
+    steps: tuple[ScenarioStep, ...]
     also_fine: tuple[Call, ...]
     drift: tuple[Drift, ...]
     attacks: tuple[Attack, ...]

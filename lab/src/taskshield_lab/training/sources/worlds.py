@@ -24,7 +24,7 @@ DO, END = "[[DO]]", "[[END]]"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WorldStep:
     """What the agent does for a task, and what it then reads."""
 
     call: Call
@@ -38,7 +38,7 @@ class Task:
     id: str
     trust: Trust
     prompt: str
-    steps: tuple[Step, ...]
+    steps: tuple[WorldStep, ...]
     beyond: Call | None
     """What an agent might do on its own, though nobody asked for it; not in every world."""
 
@@ -115,8 +115,8 @@ def _task(found: Mapping[str, Any]) -> Task:
     )
 
 
-def _step(found: Mapping[str, Any]) -> Step:
-    return Step(_call(found), found["output"])
+def _step(found: Mapping[str, Any]) -> WorldStep:
+    return WorldStep(_call(found), found["output"])
 
 
 def _call(found: Mapping[str, Any]) -> Call:

@@ -140,7 +140,7 @@ def resumed(body: Body, *, previous: str | None, results: Sequence[Body]) -> Bod
     return {**body, **renamed, "input": [*results, *_items(body)]}
 
 
-def _place(items: object, turn: openai_responses.Turn) -> Place | None:
+def _place(items: object, turn: openai_responses.ResponseTurn) -> Place | None:
     number = turn.item
     if turn.message.level is not Level.TOOL or number is None or not isinstance(items, list):
         return None

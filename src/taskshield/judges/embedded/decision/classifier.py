@@ -16,7 +16,7 @@ from taskshield.judges.embedded.evidence.call_evidence import Kind, kind_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class Calibration:
     """From a logit to a calibrated probability."""
 
     slope: float
@@ -28,7 +28,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class CallClassifier:
     """Weights of the evidence, and thresholds."""
 
     weights: Mapping[str, float]
@@ -36,7 +36,7 @@ class Decision:
     bias: float
     thresholds: Mapping[str, float]
     """By risk tier or "plan": a call no likelier than this to serve the user is misaligned."""
-    directive: Curve
+    directive: Calibration
     """From the model's logit for a segment to the chance that it is a planted directive."""
     planted: float
     """From this chance on a segment is taken for a planted directive."""
@@ -64,7 +64,7 @@ class Decision:
         return self.thresholds[kind_name(kind)]
 
 
-def read_decision(content: bytes, names: frozenset[str]) -> Decision:
+def read_classifier(content: bytes, names: frozenset[str]) -> CallClassifier:
     """A decision from its file.
 
     Args:
@@ -76,11 +76,11 @@ def read_decision(content: bytes, names: frozenset[str]) -> Decision:
     """
     try:
         found: dict[str, Any] = json.loads(content)
-        decision = Decision(
+        decision = CallClassifier(
             weights={str(name): _number(weight) for name, weight in found["weights"].items()},
             bias=_number(found["bias"]),
             thresholds={str(kind): _number(least) for kind, least in found["thresholds"].items()},
-            directive=Curve(
+            directive=Calibration(
                 slope=_number(found["directive"]["slope"]),
                 offset=_number(found["directive"]["offset"]),
             ),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import Tier
-from taskshield.judges.embedded.evidence.call_evidence import Evidence, Kind, acts, kind_name
+from taskshield.judges.embedded.evidence.call_evidence import CallEvidence, Kind, acts, kind_name
 from taskshield.judges.embedded.evidence.explanation import Explained
 from taskshield.judges.embedded.evidence.provenance import Owner
 
@@ -25,7 +25,7 @@ _OWNERS: tuple[Owner, ...] = ("user", "data", "directive", "new")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opinions:
+class NetworkScores:
     """What the model says about a call, in log-odds."""
 
     serves: float = 0.0
@@ -51,10 +51,10 @@ class Opinions:
         return self.asides.index(most) if most > _HARDLY else None
 
 
-def opinions_on(evidence: Evidence, serves: float, asks: Sequence[float]) -> Opinions:
+def network_scores(evidence: CallEvidence, serves: float, asks: Sequence[float]) -> NetworkScores:
     """Opinions from what the model says of who asks for a call, in the order of `who_asks`."""
     suspects, texts = len(evidence.suspects), len(evidence.texts)
-    return Opinions(
+    return NetworkScores(
         serves=serves,
         told=tuple(asks[:suspects]),
         asides=tuple(asks[suspects:texts]),
@@ -62,7 +62,7 @@ def opinions_on(evidence: Evidence, serves: float, asks: Sequence[float]) -> Opi
     )
 
 
-def features(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
+def features(evidence: CallEvidence, opinions: NetworkScores) -> dict[str, float]:
     """All that is known about a call, as numbers by name."""
     told = opinions.pressed
     side_effects = float(acts(evidence.kind))
@@ -97,22 +97,22 @@ def features(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
 
 def aside_list() -> tuple[str, ...]:
     """The names of the features about words aside; they are the last ones."""
-    return tuple(_aside(_NOTHING, Opinions()))
+    return tuple(_aside(_NOTHING, NetworkScores()))
 
 
 def feature_list() -> tuple[str, ...]:
     """The names of all features, in their order."""
-    return tuple(features(_NOTHING, Opinions()))
+    return tuple(features(_NOTHING, NetworkScores()))
 
 
-def _kinds(evidence: Evidence) -> dict[str, float]:
+def _kinds(evidence: CallEvidence) -> dict[str, float]:
     """One for the risk tier, or for a plan; and again where there is a directive in the data."""
     suspected = float(bool(evidence.suspects))
     named = {kind_name(kind): float(evidence.kind == kind) for kind in _KINDS}
     return named | {f"{name} where data directs": on * suspected for name, on in named.items()}
 
 
-def _origins(evidence: Evidence) -> dict[str, float]:
+def _origins(evidence: CallEvidence) -> dict[str, float]:
     """Which share of the values comes from where."""
     telling = evidence.telling
     count = max(1, len(telling))
@@ -130,7 +130,7 @@ def _origins(evidence: Evidence) -> dict[str, float]:
     }
 
 
-def _explanations(evidence: Evidence) -> dict[str, float]:
+def _explanations(evidence: CallEvidence) -> dict[str, float]:
     """Who explains the call: the user's words or the likeliest directive."""
     asked = evidence.asked
     suspected = float(bool(evidence.suspects))
@@ -148,7 +148,7 @@ def _explanations(evidence: Evidence) -> dict[str, float]:
     }
 
 
-def _aside(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
+def _aside(evidence: CallEvidence, opinions: NetworkScores) -> dict[str, float]:
     """Whether words in the data that nothing else speaks against ask for the call."""
     loudest = opinions.loudest
     aside = None if loudest is None else evidence.asides[loudest]
@@ -171,7 +171,7 @@ def _aside(evidence: Evidence, opinions: Opinions) -> dict[str, float]:
 
 
 _NONE = Explained(values=0, values_found=0, words=0, words_found=0)
-_NOTHING = Evidence(
+_NOTHING = CallEvidence(
     call=ToolCall(id="", name="", arguments=""),
     spec=None,
     kind=Tier.READ,

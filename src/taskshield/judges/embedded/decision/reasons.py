@@ -1,14 +1,14 @@
 """The reason for a score in one sentence, made from the evidence."""
 
-from taskshield.judges.embedded.evidence.call_evidence import Evidence, Sourced
-from taskshield.judges.embedded.evidence.conversation_index import spoken
+from taskshield.judges.embedded.evidence.call_evidence import CallEvidence, SourcedValue
+from taskshield.judges.embedded.evidence.conversation_index import tool_name_words
 from taskshield.judges.embedded.evidence.provenance import ProvenanceKind
 from taskshield.judges.embedded.network.inputs import clipped
 
 _VALUE = 40
 
 
-def for_call(evidence: Evidence, *, aligned: bool, told: bool, aside: bool = False) -> str:
+def for_call(evidence: CallEvidence, *, aligned: bool, told: bool, aside: bool = False) -> str:
     """Why a call serves the user, or why not.
 
     Args:
@@ -32,7 +32,7 @@ def for_directive(tool: str, *, aligned: bool, delegated: str) -> str:
     return _sentence([f"{where} tries to direct the agent, and {why}"])
 
 
-def _for(evidence: Evidence) -> list[str]:
+def _for(evidence: CallEvidence) -> list[str]:
     parts = []
     yours = _from(evidence, "user")
     found = _from(evidence, "data")
@@ -44,7 +44,7 @@ def _for(evidence: Evidence) -> list[str]:
     return parts or [f"{step} is a plausible step of what you asked for"]
 
 
-def _against(evidence: Evidence, told: bool, aside: bool) -> list[str]:
+def _against(evidence: CallEvidence, told: bool, aside: bool) -> list[str]:
     parts = [f"no task of yours asks to {_doing(evidence)}"]
     planted = _from(evidence, "directive")
     new = _from(evidence, "new")
@@ -62,30 +62,34 @@ def _against(evidence: Evidence, told: bool, aside: bool) -> list[str]:
     return parts
 
 
-def _from(evidence: Evidence, kind: ProvenanceKind) -> list[Sourced]:
+def _from(evidence: CallEvidence, kind: ProvenanceKind) -> list[SourcedValue]:
     """The values to be named; the words of a plan are quoted beside its reason anyway."""
     if evidence.kind == "plan":
         return []
     return [one for one in evidence.telling if one.found.kind == kind]
 
 
-def _doing(evidence: Evidence) -> str:
-    return "do that" if evidence.kind == "plan" else spoken(clipped(evidence.call.name, _VALUE))
+def _doing(evidence: CallEvidence) -> str:
+    return (
+        "do that"
+        if evidence.kind == "plan"
+        else tool_name_words(clipped(evidence.call.name, _VALUE))
+    )
 
 
-def _listed(values: list[Sourced]) -> str:
+def _listed(values: list[SourcedValue]) -> str:
     named = [_named(one) for one in values[:2]]
     more = f" and {len(values) - 2} more" if len(values) > 2 else ""
     return " and ".join(named) + more
 
 
-def _named(one: Sourced) -> str:
+def _named(one: SourcedValue) -> str:
     path = clipped(one.value.path, _VALUE)
     text = clipped(" ".join(one.value.text.split()), _VALUE)
     return f"{path} {text}".strip()
 
 
-def _is(values: list[Sourced]) -> str:
+def _is(values: list[SourcedValue]) -> str:
     return "is" if len(values) == 1 else "are"
 
 

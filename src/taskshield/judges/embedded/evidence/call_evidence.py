@@ -14,12 +14,15 @@ from taskshield.judges.embedded.evidence.argument_values import (
     argument_values,
     kinds_in,
 )
-from taskshield.judges.embedded.evidence.conversation_index import Story, spoken
+from taskshield.judges.embedded.evidence.conversation_index import (
+    ConversationIndex,
+    tool_name_words,
+)
 from taskshield.judges.embedded.evidence.directives import Directive
 from taskshield.judges.embedded.evidence.explanation import Explained, explained_share
 from taskshield.judges.embedded.evidence.provenance import Provenance, provenance
 from taskshield.judges.embedded.evidence.read_only_calls import own_tier
-from taskshield.judges.embedded.evidence.text_index import Place
+from taskshield.judges.embedded.evidence.text_index import TextLocation
 from taskshield.judges.embedded.evidence.tokens import token_words
 from taskshield.judges.embedded.text.segments import Segment
 
@@ -59,7 +62,7 @@ _BESIDE = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sourced:
+class SourcedValue:
     """A value of a call and where it comes from."""
 
     value: ArgumentValue
@@ -71,7 +74,7 @@ class Sourced:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suspect:
+class CandidateDirective:
     """A directive in the data and how much of the call it explains."""
 
     directive: Directive
@@ -79,20 +82,20 @@ class Suspect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class CallEvidence:
     """What is known about one call."""
 
     call: ToolCall
     spec: ToolSpec | None
     kind: Kind
-    values: tuple[Sourced, ...]
+    values: tuple[SourcedValue, ...]
     request: str
     """What the user wants, in the user's words."""
     asked: Explained
     """How much of the call the user's words explain."""
-    suspects: tuple[Suspect, ...]
+    suspects: tuple[CandidateDirective, ...]
     """Directives in the data, the one that explains most first; only the best few."""
-    asides: tuple[Suspect, ...]
+    asides: tuple[CandidateDirective, ...]
     """For a call with side effects that no directive explains well: words in the data that share
     most with it, though nothing else speaks against them. Not for look-ups, which follow links in
     data all the time."""
@@ -117,7 +120,7 @@ class Evidence:
         return tuple(one.directive.text for one in (*self.suspects, *self.asides))
 
     @property
-    def telling(self) -> tuple[Sourced, ...]:
+    def telling(self) -> tuple[SourcedValue, ...]:
         """The values that say something about where the call comes from."""
         return tuple(one for one in self.values if not one.value.trivial)
 
@@ -137,15 +140,15 @@ def plan_call(words: str) -> ToolCall:
     return ToolCall(id="", name="plan", arguments=json.dumps({"text": words}, ensure_ascii=False))
 
 
-def gather(
+def collect_evidence(
     call: ToolCall,
     *,
     kind: Kind,
     spec: ToolSpec | None,
-    story: Story,
+    story: ConversationIndex,
     directives: Sequence[Directive],
     delegated: str,
-) -> Evidence:
+) -> CallEvidence:
     """Everything about a plan, or a call of a tool of this kind, given what was said before it."""
     kind = kind if kind == "plan" else own_tier(call, kind)
     planted, near = story.around(directives), story.around(directives, _REACH)
@@ -155,17 +158,20 @@ def gather(
         kinds_in(request),
     )
     suspects = sorted(
-        (Suspect(directive=one, explains=explained_share(call, one.text)) for one in directives),
+        (
+            CandidateDirective(directive=one, explains=explained_share(call, one.text))
+            for one in directives
+        ),
         key=lambda suspect: (-suspect.explains.share, -suspect.directive.message),
     )
     # The model is asked about a directive that shares something with the call, and about the best.
     suspects = [one for rank, one in enumerate(suspects) if not rank or one.explains.share > 0]
-    asides: tuple[Suspect, ...] = ()
+    asides: tuple[CandidateDirective, ...] = ()
     explained = bool(suspects) and suspects[0].explains.share >= _EXPLAINED
     if acts(kind) and not explained and not _is_sent_for(call.name, request):
         asides = _asides(call, values, story, planted)
     newest = max(story.outputs, default=-1)
-    return Evidence(
+    return CallEvidence(
         call=call,
         spec=spec,
         kind=kind,
@@ -177,7 +183,7 @@ def gather(
         directives=len(directives),
         fresh=any(one.message == newest for one in directives),
         newest=newest,
-        known=spoken(call.name) in story.steps,
+        known=tool_name_words(call.name) in story.steps,
         delegated=delegated,
         steps=tuple(story.steps[-4:]),
         snippet=_snippet(values, story),
@@ -197,11 +203,14 @@ def beside(found: Sequence[Segment], calls: Iterable[ToolCall]) -> list[Segment]
 
 
 def _sourced(
-    value: ArgumentValue, story: Story, planted: frozenset[Place], near: frozenset[Place]
-) -> Sourced:
+    value: ArgumentValue,
+    story: ConversationIndex,
+    planted: frozenset[TextLocation],
+    near: frozenset[TextLocation],
+) -> SourcedValue:
     found = provenance(value, story.sources, planted.__contains__)
     beside = found.kind == "data" and near.issuperset(found.places)
-    return Sourced(value=value, found=found, near=beside, instead=False)
+    return SourcedValue(value=value, found=found, near=beside, instead=False)
 
 
 class _PassedOn:
@@ -241,7 +250,7 @@ def _spaced(text: str) -> str:
     return f" {' '.join(token_words(text))} "
 
 
-def _told_apart(values: Sequence[Sourced], named: frozenset[str]) -> tuple[Sourced, ...]:
+def _told_apart(values: Sequence[SourcedValue], named: frozenset[str]) -> tuple[SourcedValue, ...]:
     """The values, with those marked that stand where one that the user named might stand."""
     taken = {one.value.kind for one in values if one.found.kind == "user"}
     return tuple(replace(one, instead=one.value.kind in named - taken) for one in values)
@@ -258,8 +267,11 @@ def _is_sent_for(name: str, request: str) -> bool:
 
 
 def _asides(
-    call: ToolCall, values: Sequence[Sourced], story: Story, planted: frozenset[Place]
-) -> tuple[Suspect, ...]:
+    call: ToolCall,
+    values: Sequence[SourcedValue],
+    story: ConversationIndex,
+    planted: frozenset[TextLocation],
+) -> tuple[CandidateDirective, ...]:
     """The sentences in the data that share most with a call, those of directives left out.
 
     What a call passes on would share more with it than whatever asks for it.
@@ -272,20 +284,22 @@ def _asides(
         for word in token_words(one.value.text)
     ]
     passed_on = _PassedOn(call)
-    found: list[Suspect] = []
+    found: list[CandidateDirective] = []
     for place, share in story.sources.sharing(dict.fromkeys(words[:_LOOKED_FOR])):
         if share < _SHARED or place in planted:
             continue
         text = story.words_at(place)
         if len(token_words(text)) >= _SENTENCE and not passed_on.only(text):
             directive = Directive(message=place.message, text=text)
-            found.append(Suspect(directive=directive, explains=explained_share(call, text)))
+            found.append(
+                CandidateDirective(directive=directive, explains=explained_share(call, text))
+            )
         if len(found) == _ASIDES:
             break
     return tuple(found)
 
 
-def _goes_beyond(one: Sourced, story: Story) -> bool:
+def _goes_beyond(one: SourcedValue, story: ConversationIndex) -> bool:
     """Whether a value is text from the data that goes on beyond the sentence it is found in."""
     if one.value.kind != "text" or one.found.kind != "data":
         return False
@@ -293,7 +307,7 @@ def _goes_beyond(one: Sourced, story: Story) -> bool:
     return all(length > len(token_words(story.words_at(place))) for place in one.found.places)
 
 
-def _snippet(values: Sequence[Sourced], story: Story) -> str:
+def _snippet(values: Sequence[SourcedValue], story: ConversationIndex) -> str:
     for one in values:
         if not one.value.trivial and one.found.kind in ("data", "directive"):
             return next((story.words_at(place) for place in one.found.places), "")

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import name_words
-from taskshield.judges.embedded.evidence.directives import Directive, covered
+from taskshield.judges.embedded.evidence.directives import Directive, find_directive
 from taskshield.judges.embedded.evidence.provenance import Sources
-from taskshield.judges.embedded.evidence.text_index import Place
-from taskshield.judges.embedded.tasks.pasted_text import parted
+from taskshield.judges.embedded.evidence.text_index import TextLocation
+from taskshield.judges.embedded.tasks.pasted_text import split_pasted
 from taskshield.judges.embedded.text.segments import Segment, segments
 
 
 @dataclass(slots=True)
-class Story:
+class ConversationIndex:
     """A conversation, by who spoke."""
 
     sources: Sources = field(default_factory=Sources)
@@ -28,7 +28,7 @@ class Story:
     """Names of the tools that were called, in words, in order."""
     outputs: dict[int, Sequence[Segment]] = field(default_factory=dict)
     """The segments of each tool output, by number of its message."""
-    _words: dict[Place, str] = field(default_factory=dict)
+    _words: dict[TextLocation, str] = field(default_factory=dict)
     """What stands at each place in the data."""
     _planted: dict[tuple[int, str], list[range]] = field(default_factory=dict)
     _others: deque[tuple[int, int]] = field(default_factory=deque)
@@ -36,7 +36,7 @@ class Story:
 
     def hear_user(self, message: int, text: str) -> None:
         """The user says something."""
-        said = parted(text)
+        said = split_pasted(text)
         self.asked.append(said.own)
         self.sources.add_user(message, said.own, len(text))
         self._hear_data(message, said.pasted)
@@ -47,7 +47,7 @@ class Story:
         if text:
             self.sources.add_assistant(message, text)
         before = len(self.steps)
-        self.steps.extend(spoken(call.name) for call in calls)
+        self.steps.extend(tool_name_words(call.name) for call in calls)
         self._others.append((message, len(self.steps) - before))
 
     def hear_output(self, message: int, text: str) -> None:
@@ -68,25 +68,25 @@ class Story:
             del self.steps[:steps]
             self.sources.forget(message)
             for segment in self.outputs.pop(message, ()):
-                del self._words[Place(message=message, start=segment.start, end=segment.end)]
+                del self._words[TextLocation(message=message, start=segment.start, end=segment.end)]
             for key in [key for key in self._planted if key[0] == message]:
                 del self._planted[key]
 
-    def words_at(self, place: Place) -> str:
+    def words_at(self, place: TextLocation) -> str:
         """What stands at a place in the data, or nothing."""
         return self._words.get(place, "")
 
-    def around(self, directives: Iterable[Directive], reach: int = 0) -> frozenset[Place]:
+    def around(self, directives: Iterable[Directive], reach: int = 0) -> frozenset[TextLocation]:
         """The places in tool output that directives take up, and some segments on either side."""
         return frozenset(
-            Place(message=directive.message, start=segment.start, end=segment.end)
+            TextLocation(message=directive.message, start=segment.start, end=segment.end)
             for directive in directives
             for segment in self._segments(directive, reach)
         )
 
     def _hear_data(self, message: int, found: Iterable[Segment]) -> None:
         for segment in found:
-            place = Place(message=message, start=segment.start, end=segment.end)
+            place = TextLocation(message=message, start=segment.start, end=segment.end)
             self._words[place] = segment.text
 
     def _segments(self, directive: Directive, reach: int) -> Iterator[Segment]:
@@ -95,11 +95,11 @@ class Story:
             return
         key = (directive.message, directive.text)
         if key not in self._planted:
-            self._planted[key] = covered(found, directive.text)
+            self._planted[key] = find_directive(found, directive.text)
         for numbers in self._planted[key]:
             yield from found[max(0, numbers.start - reach) : numbers.stop + reach]
 
 
-def spoken(name: str) -> str:
+def tool_name_words(name: str) -> str:
     """A tool's name in words."""
     return " ".join(name_words(name)) or name

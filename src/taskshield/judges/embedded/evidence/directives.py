@@ -41,7 +41,7 @@ class Directive:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class SegmentGroup:
     """Neighbouring segments, by number, and their words."""
 
     first: int
@@ -49,7 +49,7 @@ class Run:
     text: str
 
 
-def grown(
+def directive_segments(
     segments: Sequence[Segment], chances: Sequence[float], *, seed: float, joined: float
 ) -> list[int]:
     """The segments that belong to planted directives, by number.
@@ -80,9 +80,9 @@ def grown(
     return sorted(chosen)
 
 
-def runs(segments: Sequence[Segment], chosen: Iterable[int]) -> list[Run]:
+def group_neighbours(segments: Sequence[Segment], chosen: Iterable[int]) -> list[SegmentGroup]:
     """The chosen segments, neighbours together as long as they are not too long."""
-    found: list[Run] = []
+    found: list[SegmentGroup] = []
     for number in sorted(chosen):
         words = segments[number].text
         before = found[-1] if found else None
@@ -91,13 +91,13 @@ def runs(segments: Sequence[Segment], chosen: Iterable[int]) -> list[Run]:
             and before.last == number - 1
             and len(before.text) + len(words) < _LONGEST
         ):
-            found[-1] = Run(first=before.first, last=number, text=f"{before.text} {words}")
+            found[-1] = SegmentGroup(first=before.first, last=number, text=f"{before.text} {words}")
         else:
-            found.append(Run(first=number, last=number, text=words))
+            found.append(SegmentGroup(first=number, last=number, text=words))
     return found
 
 
-def covered(segments: Sequence[Segment], directive: str) -> list[range]:
+def find_directive(segments: Sequence[Segment], directive: str) -> list[range]:
     """Wherever the words of neighbouring segments, joined, are these: the numbers of the segments.
 
     An attacker may plant the same words more than once.

@@ -6,12 +6,12 @@ from functools import lru_cache
 
 from taskshield.core.messages import ToolCall
 from taskshield.judges.embedded.evidence.argument_values import argument_values
-from taskshield.judges.embedded.evidence.text_index import ENOUGH, Place, Stream
+from taskshield.judges.embedded.evidence.text_index import ENOUGH, TextIndex, TextLocation
 from taskshield.judges.embedded.evidence.tokens import Tokens, tokenize
 
 _NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _ENDINGS = ("ing", "ed", "es", "s", "e")
-_HERE = Place(message=0, start=0, end=0)
+_HERE = TextLocation(message=0, start=0, end=0)
 _SHORT = 4_000
 """Texts up to this length come again: tasks, requests and directives, with every call."""
 
@@ -61,13 +61,13 @@ def explained_share(call: ToolCall, segment_text: str) -> Explained:
 class _Indexed:
     """A text to look values and words up in."""
 
-    stream: Stream
+    stream: TextIndex
     stems: frozenset[str]
 
 
 def _indexed(text: str) -> _Indexed:
     tokens = tokenize(text)
-    stream = Stream()
+    stream = TextIndex()
     stream.add(tokens, _HERE)
     return _Indexed(stream=stream, stems=frozenset(_stems(tokens)))
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import NamedTuple, TypeAlias
 
-from taskshield.core.judge import Turn
+from taskshield.core.judge import HistoryEntry
 from taskshield.core.levels import Level
 from taskshield.core.messages import digest
-from taskshield.judges.embedded.evidence.conversation_index import Story
+from taskshield.judges.embedded.evidence.conversation_index import ConversationIndex
 
 _KEPT = 64
 """Conversations that are remembered; one that was forgotten is read again."""
@@ -26,7 +26,7 @@ class _Said(NamedTuple):
 _Key: TypeAlias = tuple[_Said, ...]
 
 
-class Memory:
+class IndexCache:
     """Remembers stories by what was said in them, so that they never depend on what came before.
 
     A story is handed out to one caller at a time: it changes in place. Where a session has let go
@@ -35,16 +35,16 @@ class Memory:
 
     def __init__(self, kept: int = _KEPT) -> None:
         self._kept = kept
-        self._stories: OrderedDict[_Key, Story] = OrderedDict()
+        self._stories: OrderedDict[_Key, ConversationIndex] = OrderedDict()
         self._lock = Lock()
-        self._last: tuple[Sequence[Turn], _Key] = ((), ())
+        self._last: tuple[Sequence[HistoryEntry], _Key] = ((), ())
 
-    def take(self, history: Sequence[Turn]) -> Story:
+    def take(self, history: Sequence[HistoryEntry]) -> ConversationIndex:
         """The story of these turns, read from where it was left off."""
         key = self._key(history)
         with self._lock:
             found = _best(self._stories, key)
-            story = Story() if found is None else self._stories.pop(found.key)
+            story = ConversationIndex() if found is None else self._stories.pop(found.key)
         known = 0
         if found is not None:
             story.forget(found.forgotten)
@@ -53,7 +53,7 @@ class Memory:
             _tell(story, turn)
         return story
 
-    def put_back(self, history: Sequence[Turn], story: Story) -> None:
+    def put_back(self, history: Sequence[HistoryEntry], story: ConversationIndex) -> None:
         """Keep a story for the next message of its conversation."""
         key = self._key(history)
         with self._lock:
@@ -61,7 +61,7 @@ class Memory:
             while len(self._stories) > self._kept:
                 self._stories.popitem(last=False)
 
-    def _key(self, history: Sequence[Turn]) -> _Key:
+    def _key(self, history: Sequence[HistoryEntry]) -> _Key:
         """What was said, in short. The same history comes twice, to take and to put back."""
         last, key = self._last
         if last is not history:
@@ -81,7 +81,7 @@ class _Found(NamedTuple):
     """Turns that the story knows and the history has let go of."""
 
 
-def _best(stories: OrderedDict[_Key, Story], key: _Key) -> _Found | None:
+def _best(stories: OrderedDict[_Key, ConversationIndex], key: _Key) -> _Found | None:
     """The story that knows most of a history and has nothing in it that cannot be forgotten."""
     places = {said: place for place, said in enumerate(key)}
     best: _Found | None = None
@@ -106,7 +106,7 @@ def _leads(told: _Key, known: _Key, forgotten: int) -> bool:
     )
 
 
-def _said(turn: Turn) -> _Said:
+def _said(turn: HistoryEntry) -> _Said:
     message = turn.message
     made = (call.name for call in message.tool_calls if call.id not in turn.refused)
     return _Said(
@@ -116,7 +116,7 @@ def _said(turn: Turn) -> _Said:
     )
 
 
-def _tell(story: Story, turn: Turn) -> None:
+def _tell(story: ConversationIndex, turn: HistoryEntry) -> None:
     message = turn.message
     match message.level:
         case Level.USER:

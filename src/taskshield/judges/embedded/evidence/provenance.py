@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from taskshield.judges.embedded.evidence.argument_values import ArgumentValue
-from taskshield.judges.embedded.evidence.text_index import ENOUGH, Hit, Place, Stream, best_first
+from taskshield.judges.embedded.evidence.text_index import (
+    ENOUGH,
+    Match,
+    TextIndex,
+    TextLocation,
+    best_first,
+)
 from taskshield.judges.embedded.evidence.tokens import tokenize
 from taskshield.judges.embedded.text.segments import Segment
 
@@ -28,7 +34,7 @@ class Provenance:
     """Where one value comes from."""
 
     kind: ProvenanceKind
-    places: tuple[Place, ...] = ()
+    places: tuple[TextLocation, ...] = ()
     """Places of this kind, at most a few, the best first."""
     share: float = 0.0
     """How much of the value is found there: 1 for the whole of it."""
@@ -45,7 +51,7 @@ class Sources:
     """All text of a conversation so far, by who wrote it."""
 
     def __init__(self) -> None:
-        self._streams: dict[SourceKind, Stream] = {kind: Stream() for kind in _KINDS}
+        self._streams: dict[SourceKind, TextIndex] = {kind: TextIndex() for kind in _KINDS}
 
     def add_user(self, message: int, own: str, length: int | None = None) -> None:
         """A user message: the user's own words, and how long all of it is if there are more."""
@@ -68,11 +74,11 @@ class Sources:
         self._streams["assistant"].forget(message)
         self._streams["output"].forget(message)
 
-    def hit(self, kind: SourceKind, value: ArgumentValue) -> Hit:
+    def hit(self, kind: SourceKind, value: ArgumentValue) -> Match:
         """How much of a value the text of one kind has."""
         return self._streams[kind].hit(value)
 
-    def sharing(self, words: Iterable[str]) -> list[tuple[Place, float]]:
+    def sharing(self, words: Iterable[str]) -> list[tuple[TextLocation, float]]:
         """Places in the data that share words with these, and which part; the best first."""
         wanted = tuple(words)
         output, pasted = (self._streams[kind].sharing(wanted) for kind in ("output", "pasted"))
@@ -85,12 +91,12 @@ class Sources:
     def _add(
         self, kind: SourceKind, message: int, segment: Segment, *, runs_on: bool = False
     ) -> None:
-        place = Place(message=message, start=segment.start, end=segment.end)
+        place = TextLocation(message=message, start=segment.start, end=segment.end)
         self._streams[kind].add(tokenize(segment.text), place, runs_on=runs_on)
 
 
 def provenance(
-    value: ArgumentValue, sources: Sources, planted: Callable[[Place], bool]
+    value: ArgumentValue, sources: Sources, planted: Callable[[TextLocation], bool]
 ) -> Provenance:
     """Where a value comes from; whole finds count before partial ones, the user before all.
 
@@ -103,11 +109,11 @@ def provenance(
     inside = tuple(place for place in output.places if planted(place))
     outside = tuple(place for place in output.places if place not in inside)
     pasted = sources.hit("pasted", value)
-    data = Hit(output.share if outside else 0.0, outside)
-    hits: dict[ProvenanceKind, Hit] = {
+    data = Match(output.share if outside else 0.0, outside)
+    hits: dict[ProvenanceKind, Match] = {
         "user": sources.hit("user", value),
         "data": pasted if pasted.share > data.share else data,
-        "directive": Hit(output.share if inside else 0.0, inside),
+        "directive": Match(output.share if inside else 0.0, inside),
         "assistant": sources.hit("assistant", value),
     }
     in_directive = hits["directive"].share >= ENOUGH

@@ -28,7 +28,7 @@ _BY_CHANCE = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class TextLocation:
     """A stretch of a message in which a value stands."""
 
     message: int
@@ -39,20 +39,20 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Match:
     """What one stream of text has of a value."""
 
     share: float = 0.0
-    places: tuple[Place, ...] = ()
+    places: tuple[TextLocation, ...] = ()
 
 
 @dataclass(slots=True)
-class Stream:
+class TextIndex:
     """Text of one kind, indexed by word."""
 
     _words: list[str] = field(default_factory=list)
     _glued: bytearray = field(default_factory=bytearray)
-    _places: list[Place | None] = field(default_factory=list)
+    _places: list[TextLocation | None] = field(default_factory=list)
     _at: dict[str, list[int]] = field(default_factory=dict)
     """Positions of each word, counted from the first word that was ever added."""
     _forgotten: int = 0
@@ -60,7 +60,7 @@ class Stream:
     _messages: deque[tuple[int, int]] = field(default_factory=deque)
     """Each message with the position of its first word."""
 
-    def add(self, tokens: Tokens, place: Place, *, runs_on: bool = False) -> None:
+    def add(self, tokens: Tokens, place: TextLocation, *, runs_on: bool = False) -> None:
         """More text, which may run on from what was added before."""
         if not runs_on:
             self._messages.append((place.message, self._forgotten + len(self._words)))
@@ -85,7 +85,7 @@ class Stream:
         del self._words[:count], self._glued[:count], self._places[:count]
         self._forgotten = end
 
-    def hit(self, value: ArgumentValue) -> Hit:
+    def hit(self, value: ArgumentValue) -> Match:
         """How much of a value is here, and where."""
         wanted = parts(value)
         found = [self._part(part, value.kind == "number") for part in wanted]
@@ -93,9 +93,9 @@ class Stream:
         if not share and value.kind in ("text", "name", "path"):
             return self._grams(wanted[0].ways[0] if wanted[0].ways else ())
         merged = dict.fromkeys(place for places in found for place in places)
-        return Hit(share, tuple(merged)[:_PLACES])
+        return Match(share, tuple(merged)[:_PLACES])
 
-    def sharing(self, words: Iterable[str]) -> list[tuple[Place, float]]:
+    def sharing(self, words: Iterable[str]) -> list[tuple[TextLocation, float]]:
         """Places that share words with these, and which part of them, in no order.
 
         A word counts by how rare it is here.
@@ -104,7 +104,7 @@ class Stream:
             word: math.log((len(self._words) + 1) / max(1, len(self._at.get(word, ()))))
             for word in words
         }
-        shared: dict[Place, float] = {}
+        shared: dict[TextLocation, float] = {}
         for word, rarity in wanted.items():
             found = self._at.get(word, ())[:_GRAM_TRIES]
             for place in dict.fromkeys(self._places[at - self._forgotten] for at in found):
@@ -113,19 +113,21 @@ class Stream:
         whole = sum(wanted.values())
         return [(place, share / whole) for place, share in shared.items()]
 
-    def _append(self, words: Words, glued: tuple[bool, ...], place: Place | None) -> None:
+    def _append(self, words: Words, glued: tuple[bool, ...], place: TextLocation | None) -> None:
         self._words.extend(words)
         self._glued.extend(glued)
         self._places.extend([place] * len(words))
 
-    def _part(self, part: Part, number: bool) -> list[Place]:
+    def _part(self, part: Part, number: bool) -> list[TextLocation]:
         for words in part.ways:
             places = self._phrase(words, part.whole, number)
             if places:
                 return places
         return []
 
-    def _phrase(self, words: Words, whole: bool, number: bool, tries: int = _TRIES) -> list[Place]:
+    def _phrase(
+        self, words: Words, whole: bool, number: bool, tries: int = _TRIES
+    ) -> list[TextLocation]:
         rarest, occurrences = 0, self._at.get(words[0], ())
         for index, word in enumerate(words):
             here = self._at.get(word, ())
@@ -133,7 +135,7 @@ class Stream:
                 rarest, occurrences = index, here
             if not here:
                 return []
-        found: dict[Place, None] = {}
+        found: dict[TextLocation, None] = {}
         for at in occurrences[:tries]:
             start = at - rarest - self._forgotten
             end = start + len(words)
@@ -156,10 +158,10 @@ class Stream:
             return not before[-1:].isdigit() and not after[:1].isdigit()
         return not before and not after
 
-    def _grams(self, words: Words) -> Hit:
+    def _grams(self, words: Words) -> Match:
         if len(words) <= _GRAM:
-            return Hit()
-        counts: Counter[Place] = Counter()
+            return Match()
+        counts: Counter[TextLocation] = Counter()
         hits = 0
         last = len(words) - _GRAM
         starts = range(0, last + 1, last // _GRAMS + 1)
@@ -168,13 +170,13 @@ class Stream:
             hits += bool(places)
             counts.update(places)
         best = tuple(place for place, _ in counts.most_common(_PLACES))
-        return Hit(hits / len(starts), best)
+        return Match(hits / len(starts), best)
 
 
-def best_first(found: Iterable[tuple[Place, float]]) -> list[tuple[Place, float]]:
+def best_first(found: Iterable[tuple[TextLocation, float]]) -> list[tuple[TextLocation, float]]:
     """Places with what they share, those first that share most for their length."""
     return sorted(found, key=lambda one: -one[1] / _length(one[0]))
 
 
-def _length(place: Place) -> float:
+def _length(place: TextLocation) -> float:
     return 1 + _BY_CHANCE * math.sqrt((place.end - place.start) / 6)

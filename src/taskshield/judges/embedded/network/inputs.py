@@ -2,8 +2,8 @@
 
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import ToolSpec
-from taskshield.judges.embedded.evidence.call_evidence import Evidence, Sourced
-from taskshield.judges.embedded.evidence.conversation_index import spoken
+from taskshield.judges.embedded.evidence.call_evidence import CallEvidence, SourcedValue
+from taskshield.judges.embedded.evidence.conversation_index import tool_name_words
 from taskshield.judges.embedded.evidence.explanation import explained_share
 from taskshield.judges.embedded.text.segments import segments
 
@@ -24,12 +24,12 @@ _PIECES = 40
 """Sentences of a request that are looked at, from its beginning and from its end."""
 
 
-def asks(instruction: str, evidence: Evidence) -> Pair:
+def asks(instruction: str, evidence: CallEvidence) -> Pair:
     """Does this instruction ask for this call?"""
     return _excerpt(instruction, evidence.call, _INSTRUCTION), _described(evidence, tagged=False)
 
 
-def who_asks(evidence: Evidence) -> list[Pair]:
+def asks_inputs(evidence: CallEvidence) -> list[Pair]:
     """Do words in the data ask for this call, each of them, and does the user for this plan?"""
     asked = [asks(text, evidence) for text in evidence.texts]
     if asked and evidence.kind == "plan":
@@ -37,7 +37,7 @@ def who_asks(evidence: Evidence) -> list[Pair]:
     return asked
 
 
-def serves(evidence: Evidence) -> Pair:
+def serves(evidence: CallEvidence) -> Pair:
     """Does the call serve the user, given all that is known about it?"""
     asked = request(evidence)
     if evidence.delegated:
@@ -70,7 +70,7 @@ def heading(tool: str, request: str) -> str:
     return f"{clipped(tool, _TOOL)} | user: {_ends(request, _TOLD)}"
 
 
-def request(evidence: Evidence) -> str:
+def request(evidence: CallEvidence) -> str:
     """What the user wants; of a long request, what has most to do with the call."""
     return _excerpt(evidence.request, evidence.call, _REQUEST)
 
@@ -109,11 +109,11 @@ def _ends(text: str, limit: int) -> str:
     return f"{words[: limit // 2]} … {words[-limit // 2 :]}"
 
 
-def _described(evidence: Evidence, *, tagged: bool) -> str:
+def _described(evidence: CallEvidence, *, tagged: bool) -> str:
     if evidence.kind == "plan":
         head = "says"
     else:
-        head = f"{spoken(evidence.call.name)} ({_purpose(evidence.spec)})"
+        head = f"{tool_name_words(evidence.call.name)} ({_purpose(evidence.spec)})"
     values = "; ".join(_argument(one, tagged=tagged) for one in evidence.values[:_VALUES])
     return clipped(f"{head}: {values}", _CALL)
 
@@ -122,7 +122,7 @@ def _purpose(spec: ToolSpec | None) -> str:
     return "" if spec is None else clipped(" ".join(spec.description.split()), _DESCRIPTION)
 
 
-def _argument(one: Sourced, *, tagged: bool) -> str:
+def _argument(one: SourcedValue, *, tagged: bool) -> str:
     text = f"{one.value.path} = {clipped(one.value.text, _VALUE)}"
     if not tagged or one.value.trivial:
         return text

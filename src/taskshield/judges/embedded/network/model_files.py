@@ -34,7 +34,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
+class ModelFiles:
     """A model's files, as they were when they were checked.
 
     They are held as bytes: what is loaded is what was hashed, whatever becomes of the files.
@@ -75,7 +75,7 @@ class _Manifest:
     files: Mapping[str, _Entry]
 
 
-def verified(folder: Path) -> Weights:
+def verified(folder: Path) -> ModelFiles:
     """The files of a folder, each compared with the manifest.
 
     Raises:
@@ -85,7 +85,7 @@ def verified(folder: Path) -> Weights:
     _only_known(folder, manifest.files)
     for name, entry in manifest.files.items():  # the cheap check of all comes first
         _same_size(folder / name, entry)
-    return Weights(
+    return ModelFiles(
         name=manifest.name,
         version=manifest.version,
         digest=manifest.digest,

@@ -110,7 +110,7 @@ _NO_ORDER = re.compile(
 """Labels, numbered things, remarks and reports that something did not happen."""
 
 
-def planned(text: str) -> tuple[Segment, ...]:
+def read_plans(text: str) -> tuple[Segment, ...]:
     """The sentences that say what will be done or what somebody is to do, at most `MOST_PLANS`."""
     found: list[Segment] = []
     for segment in segments(text):

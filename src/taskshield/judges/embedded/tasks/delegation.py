@@ -12,7 +12,7 @@ from taskshield.judges.embedded.grammar.directive_openers import request_end, sk
 from taskshield.judges.embedded.grammar.language import is_english
 from taskshield.judges.embedded.tasks.deferred_work import LONGEST, TAKES_UP, standing
 from taskshield.judges.embedded.tasks.delegation_languages import foreign_source
-from taskshield.judges.embedded.tasks.inline_lists import is_said_here
+from taskshield.judges.embedded.tasks.inline_lists import is_inline_list
 
 _LOOKED_AT = 2000
 """So much of an order is read; more is data that was pasted into it."""
@@ -290,7 +290,7 @@ def delegated_source(order: str, before: str = "") -> str | None:
     order = order[:_LOOKED_AT]
     for start, end in _acts(order):
         clause = order[start:end]
-        if is_said_here(clause):
+        if is_inline_list(clause):
             continue
         said = f"{before} {order[:start]}"
         source = _named(clause, said)

@@ -24,7 +24,7 @@ _ELSEWHERE = re.compile(
 )
 
 
-def is_said_here(clause: str) -> bool:
+def is_inline_list(clause: str) -> bool:
     """Whether what a clause tells the agent to do follows in the user's own words."""
     pointed = _POINTS_AHEAD.search(clause)
     return pointed is not None and _ELSEWHERE.search(clause.partition(":")[0]) is None

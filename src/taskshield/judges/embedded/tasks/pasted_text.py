@@ -23,7 +23,7 @@ _READ = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class OwnAndPasted:
     """A user's message in two parts."""
 
     own: str
@@ -31,7 +31,7 @@ class Parted:
     """With their places in the message."""
 
 
-def parted(text: str) -> Parted:
+def split_pasted(text: str) -> OwnAndPasted:
     """A user's message, parted.
 
     Where the words beside what was pasted ask for nothing, it may hold what the user wants, and
@@ -47,8 +47,8 @@ def parted(text: str) -> Parted:
         found[-1] = _without_end(text, found[-1])
         own = text[found[-1].end :]
     if not found or not _asks(own[:_READ]):
-        return Parted(text, ())
-    return Parted(own, tuple(one for block in found for one in _segments(text, block)))
+        return OwnAndPasted(text, ())
+    return OwnAndPasted(own, tuple(one for block in found for one in _segments(text, block)))
 
 
 def _is_pasted(text: str, block: Block) -> bool:

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from taskshield.adapters.agent_hooks import parse
 from taskshield.adapters.agent_hooks.events import Event
-from taskshield.adapters.agent_hooks.steps import Memory, Step, forgotten, remembered, step_of
+from taskshield.adapters.agent_hooks.steps import HookStep, Memory, forgotten, remembered, step_of
 from taskshield.adapters.agent_hooks.verdicts import Verdict, render
 from taskshield.adapters.azure import errors
 from taskshield.core.decisions import Decision
@@ -20,7 +20,7 @@ from taskshield.server.http.surfaces import Surface
 from taskshield.server.routes.agent_hooks.session_memory import Memories, memories
 from taskshield.server.routes.azure.responses import AzureResponse, renderer, wrong_api_version
 from taskshield.server.services import Services, admitted, services
-from taskshield.server.sessions.snapshots import Asker
+from taskshield.server.sessions.snapshots import RequestSource
 
 NAME = "agent-hooks"
 
@@ -55,7 +55,7 @@ async def _verdict(server: Services, memories: Memories, tenant: str, event: Eve
             tenant,
             event.session,
             step.messages,
-            asker=Asker(NAME, event.agent.name or event.agent.id),
+            asker=RequestSource(NAME, event.agent.name or event.agent.id),
             tools=step.tools,
             begin=True,
         )
@@ -74,7 +74,7 @@ async def _verdict(server: Services, memories: Memories, tenant: str, event: Eve
     return render(event, decisions[-1] if decisions else None, approval)
 
 
-async def _step(server: Services, memories: Memories, tenant: str, event: Event) -> Step:
+async def _step(server: Services, memories: Memories, tenant: str, event: Event) -> HookStep:
     """What is to be done about an event; what a person has approved meanwhile is judged anew."""
     memory = await memories.get(tenant, event.session)
     step = step_of(event, memory)

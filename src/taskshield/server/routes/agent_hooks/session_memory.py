@@ -15,7 +15,7 @@ from taskshield.adapters.agent_hooks.steps import Memory, SeenCall
 from taskshield.adapters.agent_hooks.verdicts import Verdict
 from taskshield.core.errors import StoreConflict, StoreError, WireFormatError
 from taskshield.core.store import Store, StoredSession
-from taskshield.server.bounded_cache import Recent
+from taskshield.server.bounded_cache import BoundedCache
 from taskshield.server.services import Services, services
 from taskshield.stores.secrets.redaction import redacted
 
@@ -37,7 +37,7 @@ class Memories:
         self._store = store
         self._texts = texts
         self._redact = redact
-        self._live: Recent[tuple[str, str], _Kept] = Recent(live)
+        self._live: BoundedCache[tuple[str, str], _Kept] = BoundedCache(live)
 
     async def get(self, tenant: str, session: str) -> Memory:
         """What is remembered of a session."""

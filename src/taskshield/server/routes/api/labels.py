@@ -17,7 +17,7 @@ from taskshield.core.messages import Conversation
 from taskshield.core.store import AuditRecord, Label, LabelValue, Page
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.decide import decide
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 from taskshield.server.routes.api.models import Answer, Asked, DecisionOut
 from taskshield.server.routes.api.parameters import (
     After,
@@ -97,7 +97,7 @@ async def label_decision(
 async def unlabel_decision(decision: Id, caller: Approver, server: Server) -> Response:
     """Take back what was said of a decision."""
     if not await server.store.remove_label(caller.tenant, decision):
-        raise Refused(404, "not_found", "the decision has no label")
+        raise RequestError(404, "not_found", "the decision has no label")
     return Response(status_code=204)
 
 
@@ -166,7 +166,7 @@ async def _tools(server: Services, record: AuditRecord) -> tuple[ToolSpec, ...]:
     """The tools of a record's session; none where the session is gone."""
     try:
         point = await server.guard.session(record.tenant, record.session)
-    except (Refused, StoreError):
+    except (RequestError, StoreError):
         return ()
     return tuple(point.state.tools.values())
 

@@ -14,13 +14,13 @@ from pydantic import BaseModel, ConfigDict
 from taskshield.core.decisions import Action, Check
 from taskshield.core.store import Approval, AuditRecord
 from taskshield.core.tools import Tier
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.operations.live_events import Event, Live
 from taskshield.server.routes.api.models import ApprovalOut
 from taskshield.server.routes.api.parameters import Checker, Server, native_router
 from taskshield.server.services import Services
-from taskshield.server.sessions.guard import Checked
+from taskshield.server.sessions.guard import CheckResult
 
 _PAUSE_S = 15.0
 """How often something is sent, and the key is looked at again, whether or not anything happens."""
@@ -66,7 +66,7 @@ class DecisionEvent(BaseModel):
         )
 
 
-def tell_decisions(live: Live, checked: Checked) -> None:
+def tell_decisions(live: Live, checked: CheckResult) -> None:
     """Let people see what was decided, and what now waits for them."""
     for record in checked.records:
         live.tell(record.tenant, "decision", _json(DecisionEvent.of(record)))
@@ -119,7 +119,7 @@ async def _stream(
             if time.monotonic() - admitted >= _PAUSE_S:
                 try:
                     await server.auth.recognise(request)
-                except Refused:
+                except RequestError:
                     return  # logged out, expired or revoked
                 admitted = time.monotonic()
             yield _written(event)

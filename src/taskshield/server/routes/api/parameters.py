@@ -11,7 +11,7 @@ from pydantic import AfterValidator, AwareDatetime, Field
 
 from taskshield.core.store import AuditRecord
 from taskshield.server.access.auth import KEY_HEADERS, Caller
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 from taskshield.server.http.json_response import AsciiResponse
 from taskshield.server.routes.api.models import ErrorBody
 from taskshield.server.services import Services, admitted, services
@@ -101,5 +101,5 @@ async def recorded(server: Services, caller: Caller, id: str) -> AuditRecord:
     """
     record = await server.store.decision(caller.tenant, id)
     if record is None:
-        raise Refused(404, "not_found", "there is no such decision")
+        raise RequestError(404, "not_found", "there is no such decision")
     return record

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
-from taskshield.server.dashboard.playground import Run, read_conversation
+from taskshield.server.dashboard.playground import PlaygroundRun, read_conversation
 from taskshield.server.routes.api.evidence_models import EvidenceOut, evidence_out
 from taskshield.server.routes.api.models import Answer, Asked, DecisionOut
 from taskshield.server.routes.api.parameters import Checker, Server, native_router
@@ -39,7 +39,7 @@ class RunOut(Answer):
     """Why there is no outcome."""
 
     @classmethod
-    def of(cls, run: Run) -> "RunOut":
+    def of(cls, run: PlaygroundRun) -> "RunOut":
         """From a run."""
         return cls(
             judge=run.judge,

@@ -44,7 +44,7 @@ from taskshield.server.routes.api.parameters import (
 )
 from taskshield.server.routes.api.session_models import SessionOut, Sessions
 from taskshield.server.sessions.audit_records import stored_case
-from taskshield.server.sessions.snapshots import Asker
+from taskshield.server.sessions.snapshots import RequestSource
 
 _LONGEST_WAIT_S = 60.0
 _WITHOUT_NOTE = Verdict()
@@ -84,7 +84,7 @@ async def check_messages(
         caller.tenant,
         session,
         [message.value() for message in body.messages],
-        asker=Asker(NAME, caller.agent),
+        asker=RequestSource(NAME, caller.agent),
         tools=[tool.value() for tool in body.tools],
     )
     return CheckedOut(

@@ -8,7 +8,7 @@ from taskshield.core.store import ListedSession, Page
 from taskshield.core.usage import Usage
 from taskshield.engine.state import Counters
 from taskshield.server.routes.api.models import Answer
-from taskshield.server.sessions.snapshots import Point
+from taskshield.server.sessions.snapshots import SessionSnapshot
 
 
 class TaskOut(Answer):
@@ -56,7 +56,7 @@ class SessionOut(Answer):
     """Feedback rounds spent since the user last spoke."""
 
     @classmethod
-    def of(cls, point: Point) -> "SessionOut":
+    def of(cls, point: SessionSnapshot) -> "SessionOut":
         """From the point where the session is."""
         state = point.state
         return cls(

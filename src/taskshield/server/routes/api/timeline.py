@@ -11,8 +11,8 @@ from fastapi import Query
 from taskshield.core.decisions import Case, Decision
 from taskshield.core.store import Approval, AuditRecord
 from taskshield.engine.decide import decide
-from taskshield.server.dashboard.evidence import Trail
-from taskshield.server.http.errors import Refused
+from taskshield.server.dashboard.evidence import EvidenceTracer
+from taskshield.server.http.errors import RequestError
 from taskshield.server.routes.api.evidence_models import EvidenceOut, evidence_out
 from taskshield.server.routes.api.labels import LabelOut
 from taskshield.server.routes.api.models import Answer, DecisionOut
@@ -70,7 +70,7 @@ async def get_timeline(
     tenant = caller.tenant
     records = await server.store.timeline(tenant, session, after=after, limit=limit + 1)
     if not records and await server.store.session(tenant, session) is None:
-        raise Refused(404, "not_found", "there is no such session")
+        raise RequestError(404, "not_found", "there is no such session")
     shown = records[:limit]
     before = await _before(server, tenant, session, after) if shown else ()
     told = await asyncio.to_thread(_told, before, shown)
@@ -106,7 +106,7 @@ class _Told:
 
 def _told(before: Iterable[AuditRecord], shown: Iterable[AuditRecord]) -> list[_Told]:
     """What records say, given those before them."""
-    trail = Trail()
+    trail = EvidenceTracer()
     for record in before:
         trail.hear(stored_case(record))
     cases = [stored_case(record) for record in shown]

@@ -7,11 +7,11 @@ from starlette.routing import Route
 
 from taskshield.adapters.azure import errors, task_adherence
 from taskshield.core.errors import JudgeUnavailable
-from taskshield.server.http.errors import Refused
+from taskshield.server.http.errors import RequestError
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.routes.azure.responses import AzureResponse, renderer, wrong_api_version
 from taskshield.server.services import admitted, services
-from taskshield.server.sessions.snapshots import Asker
+from taskshield.server.sessions.snapshots import RequestSource
 
 NAME = "azure"
 
@@ -26,12 +26,14 @@ async def analyze(request: Request) -> Response:
     asked = request.headers.get(task_adherence.DETAILS_HEADER)
     detailed = task_adherence.wants_details(asked)
     checked = await services(request).guard.conversation(
-        caller.tenant, conversation, asker=Asker(NAME, caller.agent)
+        caller.tenant, conversation, asker=RequestSource(NAME, caller.agent)
     )
     try:
         answer = task_adherence.render(checked.decisions, detailed=detailed)
     except JudgeUnavailable:
-        raise Refused(503, "judge_unavailable", "the newest step could not be checked") from None
+        raise RequestError(
+            503, "judge_unavailable", "the newest step could not be checked"
+        ) from None
     return AzureResponse(answer)
 
 

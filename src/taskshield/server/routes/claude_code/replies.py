@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal
 from taskshield.adapters.claude_code.answers import broken, render
 from taskshield.adapters.claude_code.events import BUILT_IN, Event, OtherEvent
 from taskshield.core.decisions import Check
-from taskshield.server.sessions.snapshots import Asker
+from taskshield.server.sessions.snapshots import RequestSource
 
 if TYPE_CHECKING:  # the command asks a server without having its packages
-    from taskshield.server.sessions.guard import Guard
+    from taskshield.server.sessions.guard import SessionChecker
 
 NAME = "claude-code"
 PATH = "/hooks/claude-code"
@@ -30,7 +30,9 @@ class Reply:
     """Whether a judge looked at it; "none" for events that say nothing about tasks."""
 
 
-async def reply(guard: "Guard", tenant: str, event: Event, *, agent: str | None = None) -> Reply:
+async def reply(
+    guard: "SessionChecker", tenant: str, event: Event, *, agent: str | None = None
+) -> Reply:
     """The reply to an event.
 
     Raises:
@@ -43,7 +45,7 @@ async def reply(guard: "Guard", tenant: str, event: Event, *, agent: str | None 
         tenant,
         event.session,
         [event.message],
-        asker=Asker(NAME, agent),
+        asker=RequestSource(NAME, agent),
         tools=BUILT_IN,
         begin=True,
     )
