@@ -1,0 +1,1 @@
+"""Checks of this repository that no other tool has."""
