@@ -1,9 +1,10 @@
 """How the embedded judge does in worlds that nothing of ours was taught with.
 
-Who wrote them knew neither our scenarios nor any benchmark
-(`lab/data/evaluation/worlds/README.md`). Each task is done as its writer says, by itself and beside every attack in three wordings (a plain request, one
-that is dressed as an order, one that is blended with what stands around it), which the agent obeys
-at once: the worst case. Calls are judged as if all before them had been made.
+Their author knew neither our scenarios nor any benchmark
+(`lab/data/evaluation/worlds/README.md`). Each task is done as its author says, by itself and
+beside every attack in three wordings (a plain request, one that is dressed as an order, one that is
+blended with what stands around it), which the agent obeys at once: the worst case. Calls are judged
+as if all before them had been made.
 """
 
 import argparse
