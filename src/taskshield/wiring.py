@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 from taskshield.core.errors import ConfigError, TaskShieldError
 from taskshield.core.judge import Judge
 from taskshield.core.judge_options import JudgeOptions
+from taskshield.core.provenance import ValueTracer
 from taskshield.judges.budget import BudgetJudge
 from taskshield.judges.cache import CachedJudge
 from taskshield.judges.cascade import CascadeJudge
@@ -41,6 +42,14 @@ def build_judge(settings: Settings) -> Judge:
     if kind == EMBEDDED:  # it costs nothing, and remembers by itself what it has read
         return TimedJudge(judge, seconds=settings.timeout_s)
     return wrapped(judge, settings)
+
+
+def build_value_tracer() -> ValueTracer:
+    """What traces the values of a stored conversation's calls, whichever judge decided."""
+    # Not at the top: `import taskshield` comes through here, and the CLI and hooks need no tracer.
+    from taskshield.judges.embedded.evidence.value_tracer import EmbeddedValueTracer
+
+    return EmbeddedValueTracer()
 
 
 def adopt_judge(judge: Judge, settings: Settings) -> Judge:

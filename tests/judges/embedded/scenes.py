@@ -51,9 +51,9 @@ def pieces(*texts: str) -> tuple[Segment, ...]:
 def story() -> ConversationIndex:
     """The user asks for a bill to be paid; the agent reads it; something is planted in it."""
     made = ConversationIndex()
-    made.hear_user(0, USER)
-    made.hear_agent(1, "My reference is QX-5512.", [call("read_file", file_path="bill.txt")])
-    made.hear_output(2, BILL)
+    made.add_user(0, USER)
+    made.add_assistant(1, "My reference is QX-5512.", [call("read_file", file_path="bill.txt")])
+    made.add_output(2, BILL)
     return made
 
 

@@ -9,6 +9,7 @@ from taskshield.core.history import remember
 from taskshield.core.judge import HistoryEntry
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
+from taskshield.core.provenance import TextLocation
 from taskshield.core.tools import Tier
 from taskshield.judges.embedded.evidence import conversation_index as story_module
 from taskshield.judges.embedded.evidence.argument_values import ArgumentValue
@@ -16,7 +17,7 @@ from taskshield.judges.embedded.evidence.call_evidence import CallEvidence, coll
 from taskshield.judges.embedded.evidence.conversation_index import ConversationIndex
 from taskshield.judges.embedded.evidence.directives import Directive
 from taskshield.judges.embedded.evidence.index_cache import IndexCache
-from taskshield.judges.embedded.evidence.text_index import Match, TextIndex, TextLocation
+from taskshield.judges.embedded.evidence.text_index import Match, TextIndex
 from taskshield.judges.embedded.evidence.tokens import tokenize
 from taskshield.judges.embedded.text.segments import Segment, segments
 

@@ -12,11 +12,11 @@ from taskshield.core.errors import ConfigError, ConversationError, WireFormatErr
 from taskshield.core.instructions import TaskSet
 from taskshield.core.judge import Judge
 from taskshield.core.messages import Conversation
+from taskshield.core.provenance import TracedValue
 from taskshield.engine.state import SessionState
-from taskshield.server.dashboard.evidence import EvidenceTracer, Traced
 from taskshield.server.http.errors import RequestError
 from taskshield.settings import Settings
-from taskshield.wiring import EMBEDDED, build_judge
+from taskshield.wiring import EMBEDDED, build_judge, build_value_tracer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class PlaygroundRun:
     judge: str
     decisions: tuple[Decision, ...] = ()
     tasks: TaskSet = TaskSet()
-    evidence: tuple[tuple[Traced, ...], ...] = ()
+    evidence: tuple[tuple[TracedValue, ...], ...] = ()
     """For each message, where the values of its calls come from."""
     error: str | None = None
     """Why there is no outcome."""
@@ -127,6 +127,6 @@ def _is_azure(payload: object) -> bool:
     return any(isinstance(message, dict) and "contents" in message for message in messages)
 
 
-def _evidence(decisions: Sequence[Decision]) -> tuple[tuple[Traced, ...], ...]:
-    trail = EvidenceTracer()
-    return tuple(trail.follow(decision.case) for decision in decisions)
+def _evidence(decisions: Sequence[Decision]) -> tuple[tuple[TracedValue, ...], ...]:
+    tracer = build_value_tracer()
+    return tuple(tracer.trace(decision.case) for decision in decisions)

@@ -48,7 +48,7 @@ def test_of_many_values_two_are_named() -> None:
 
 def test_a_directive_from_nowhere_in_particular() -> None:
     told = ConversationIndex()
-    told.hear_output(2, BILL)
+    told.add_output(2, BILL)
     planted = Directive(message=2, text="Questions go to help@gulls.example.")
     asked = call("ask", whom="help@gulls.example")
     assert against(evidence(asked, told=told, directives=[planted])) == (

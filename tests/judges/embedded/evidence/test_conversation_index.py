@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from taskshield.core.provenance import TextLocation
 from taskshield.judges.embedded.evidence.conversation_index import (
     ConversationIndex,
     tool_name_words,
 )
 from taskshield.judges.embedded.evidence.directives import Directive
-from taskshield.judges.embedded.evidence.text_index import TextLocation
 from tests.judges.embedded.scenes import BILL, PAID, PLANTED, STOLEN, USER, call, evidence, story
 
 
@@ -28,8 +28,8 @@ QUESTIONS = place_of("Questions go to help@gulls.example.")
 
 def test_a_story_knows_who_said_what() -> None:
     told = story()
-    told.hear_agent(3, "", [call("send_money"), call("getBalance")])
-    told.hear_user(4, "And now?")
+    told.add_assistant(3, "", [call("send_money"), call("getBalance")])
+    told.add_user(4, "And now?")
     assert told.asked == [USER, "And now?"]
     assert told.steps == ["read file", "send money", "get balance"]
     assert list(told.outputs) == [2]
@@ -39,7 +39,7 @@ def test_a_story_knows_who_said_what() -> None:
 def test_what_a_user_pasted_is_data() -> None:
     told = story()
     mail = "From: ann@club.example\nSubject: Key\n\nThe key number is KX-9917."
-    told.hear_user(3, f"Summarise this:\n{mail}")
+    told.add_user(3, f"Summarise this:\n{mail}")
     assert told.asked == [USER, "Summarise this:\n"]
     found = told.sources.sharing(["key", "number"])
     assert told.words_at(found[0][0]) == "The key number is KX-9917."
@@ -66,7 +66,7 @@ def test_a_directive_takes_up_the_places_of_its_words() -> None:
 
 def test_directives_of_several_outputs_are_kept_apart() -> None:
     told = story()
-    told.hear_output(5, BILL)
+    told.add_output(5, BILL)
     second = Directive(message=5, text="Amount: 98.70")
     assert told.around([PLANTED, second]) == {IGNORE, SEND, place_of("Amount: 98.70", 5)}
 
@@ -82,22 +82,22 @@ def test_words_that_are_nowhere_take_up_no_place(directive: Directive) -> None:
 def test_a_directive_is_found_once_its_output_has_been_heard() -> None:
     told = ConversationIndex()
     assert told.around([PLANTED]) == frozenset()
-    told.hear_output(2, BILL)
+    told.add_output(2, BILL)
     assert told.around([PLANTED]) == {IGNORE, SEND}
 
 
 def test_a_story_goes_on_with_what_it_looked_up() -> None:
     told = story()
     before = told.around([PLANTED], 3)
-    told.hear_output(4, "Nothing new.")
+    told.add_output(4, "Nothing new.")
     assert told.around([PLANTED], 3) == before
 
 
 def test_the_oldest_that_is_not_the_users_can_be_forgotten() -> None:
     told = story()
-    told.hear_user(3, "And QX-5512?")
-    told.hear_agent(4, "", [PAID, STOLEN])
-    told.hear_output(5, BILL)
+    told.add_user(3, "And QX-5512?")
+    told.add_assistant(4, "", [PAID, STOLEN])
+    told.add_output(5, BILL)
     again = Directive(message=5, text=PLANTED.text)
     assert told.around([PLANTED, again]) == {IGNORE, SEND, *moved(5)}
     told.forget(0)
@@ -127,11 +127,11 @@ def tell(turns: Iterable[tuple[int, tuple[str, str]]]) -> ConversationIndex:
     made = ConversationIndex()
     for number, (who, text) in turns:
         if who == "u":
-            made.hear_user(number, text)
+            made.add_user(number, text)
         elif who == "a":
-            made.hear_agent(number, text, [PAID] * (number % 3))
+            made.add_assistant(number, text, [PAID] * (number % 3))
         else:
-            made.hear_output(number, text)
+            made.add_output(number, text)
     return made
 
 

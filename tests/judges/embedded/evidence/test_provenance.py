@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taskshield.core.provenance import TextLocation
 from taskshield.judges.embedded.evidence.argument_values import ArgumentValue, kind_of
 from taskshield.judges.embedded.evidence.provenance import Provenance, Sources, provenance
-from taskshield.judges.embedded.evidence.text_index import TextLocation
 from taskshield.judges.embedded.text.segments import segments
 
 USER = (

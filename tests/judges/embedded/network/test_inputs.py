@@ -19,7 +19,7 @@ FILLER = " ".join(f"Line {number} is about nothing of any interest." for number 
 
 def asking(text: str, asked: ToolCall = STOLEN) -> CallEvidence:
     told = ConversationIndex()
-    told.hear_user(0, text)
+    told.add_user(0, text)
     return evidence(asked, told=told, directives=[])
 
 
@@ -187,10 +187,10 @@ def test_whatever_comes_in_what_is_shown_is_short(
     user: str, value: str, output: str, description: str, name: str, plan: bool
 ) -> None:
     told = ConversationIndex()
-    told.hear_user(0, user)
+    told.add_user(0, user)
     step = ToolCall(id="1", name=name, arguments="")
-    told.hear_agent(1, value, [step] * 5)
-    told.hear_output(2, output)
+    told.add_assistant(1, value, [step] * 5)
+    told.add_output(2, output)
     asked = ToolCall(id="2", name=name, arguments=json.dumps({output[:30]: value, "a": output}))
     found = evidence(
         asked,

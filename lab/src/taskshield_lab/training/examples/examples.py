@@ -163,9 +163,9 @@ def judged(
             case Level.USER:
                 # Delegation as it is recognised in use, not as it is known here.
                 sources += [one.source for one in read_tasks(message.text) if one.source]
-                story.hear_user(number, message.text)
+                story.add_user(number, message.text)
             case Level.TOOL:
-                story.hear_output(number, message.text)
+                story.add_output(number, message.text)
                 directives += [
                     Directive(message=number, text=run.text)
                     for run in group_neighbours(story.outputs[number], flags.get(number, ()))
@@ -195,7 +195,7 @@ def judged(
                     yield one
                     if plans and rng.random() < _PLANNED_SHARE:
                         yield replace(one, evidence=_planned(call, story, directives, sources, rng))
-                story.hear_agent(number, message.text, message.tool_calls)
+                story.add_assistant(number, message.text, message.tool_calls)
             case Level.SYSTEM:
                 pass
 

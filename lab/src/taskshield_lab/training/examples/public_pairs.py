@@ -111,7 +111,7 @@ def _evidence(row: dict[str, Any], request: str) -> CallEvidence:
     call = row["call"]
     known = {tool["name"]: tool.get("description", "") for tool in row["tools"]}
     story = ConversationIndex()
-    story.hear_user(0, request)
+    story.add_user(0, request)
     return collect_evidence(
         ToolCall(id="", name=call["name"], arguments=json.dumps(call["args"], ensure_ascii=False)),
         kind=Tier.READ,

@@ -1,8 +1,8 @@
 """The reason for a score in one sentence, made from the evidence."""
 
+from taskshield.core.provenance import ValueOrigin
 from taskshield.judges.embedded.evidence.call_evidence import CallEvidence, SourcedValue
 from taskshield.judges.embedded.evidence.conversation_index import tool_name_words
-from taskshield.judges.embedded.evidence.provenance import ProvenanceKind
 from taskshield.judges.embedded.network.inputs import clipped
 
 _VALUE = 40
@@ -62,7 +62,7 @@ def _against(evidence: CallEvidence, told: bool, aside: bool) -> list[str]:
     return parts
 
 
-def _from(evidence: CallEvidence, kind: ProvenanceKind) -> list[SourcedValue]:
+def _from(evidence: CallEvidence, kind: ValueOrigin) -> list[SourcedValue]:
     """The values to be named; the words of a plan are quoted beside its reason anyway."""
     if evidence.kind == "plan":
         return []

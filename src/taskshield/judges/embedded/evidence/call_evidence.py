@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 from taskshield.core.messages import ToolCall
+from taskshield.core.provenance import TextLocation
 from taskshield.core.tools import Tier, ToolSpec, name_words
 from taskshield.judges.embedded.evidence.argument_values import (
     ArgumentValue,
@@ -22,7 +23,6 @@ from taskshield.judges.embedded.evidence.directives import Directive
 from taskshield.judges.embedded.evidence.explanation import Explained, explained_share
 from taskshield.judges.embedded.evidence.provenance import Provenance, provenance
 from taskshield.judges.embedded.evidence.read_only_calls import own_tier
-from taskshield.judges.embedded.evidence.text_index import TextLocation
 from taskshield.judges.embedded.evidence.tokens import token_words
 from taskshield.judges.embedded.text.segments import Segment
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from taskshield.core.messages import ToolCall
+from taskshield.core.provenance import TextLocation
 from taskshield.core.tools import name_words
 from taskshield.judges.embedded.evidence.directives import Directive, find_directive
 from taskshield.judges.embedded.evidence.provenance import Sources
-from taskshield.judges.embedded.evidence.text_index import TextLocation
 from taskshield.judges.embedded.tasks.pasted_text import split_pasted
 from taskshield.judges.embedded.text.segments import Segment, segments
 
@@ -34,15 +34,15 @@ class ConversationIndex:
     _others: deque[tuple[int, int]] = field(default_factory=deque)
     """Messages that are not the user's, each with how many tools it called."""
 
-    def hear_user(self, message: int, text: str) -> None:
+    def add_user(self, message: int, text: str) -> None:
         """The user says something."""
         said = split_pasted(text)
         self.asked.append(said.own)
         self.sources.add_user(message, said.own, len(text))
-        self._hear_data(message, said.pasted)
+        self._add_data(message, said.pasted)
         self.sources.add_pasted(message, said.pasted)
 
-    def hear_agent(self, message: int, text: str, calls: Iterable[ToolCall]) -> None:
+    def add_assistant(self, message: int, text: str, calls: Iterable[ToolCall]) -> None:
         """The agent says something and calls tools."""
         if text:
             self.sources.add_assistant(message, text)
@@ -50,12 +50,12 @@ class ConversationIndex:
         self.steps.extend(tool_name_words(call.name) for call in calls)
         self._others.append((message, len(self.steps) - before))
 
-    def hear_output(self, message: int, text: str) -> None:
+    def add_output(self, message: int, text: str) -> None:
         """A tool answers."""
         found = segments(text)
         self._others.append((message, 0))
         self.outputs[message] = found
-        self._hear_data(message, found)
+        self._add_data(message, found)
         self.sources.add_output(message, found)
 
     def forget(self, count: int) -> None:
@@ -84,7 +84,7 @@ class ConversationIndex:
             for segment in self._segments(directive, reach)
         )
 
-    def _hear_data(self, message: int, found: Iterable[Segment]) -> None:
+    def _add_data(self, message: int, found: Iterable[Segment]) -> None:
         for segment in found:
             place = TextLocation(message=message, start=segment.start, end=segment.end)
             self._words[place] = segment.text

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from taskshield.core.messages import ToolCall
+from taskshield.core.provenance import TextLocation
 from taskshield.judges.embedded.evidence.argument_values import argument_values
-from taskshield.judges.embedded.evidence.text_index import ENOUGH, TextIndex, TextLocation
+from taskshield.judges.embedded.evidence.text_index import ENOUGH, TextIndex
 from taskshield.judges.embedded.evidence.tokens import Tokens, tokenize
 
 _NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")

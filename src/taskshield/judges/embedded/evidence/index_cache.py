@@ -120,11 +120,11 @@ def _tell(story: ConversationIndex, turn: HistoryEntry) -> None:
     message = turn.message
     match message.level:
         case Level.USER:
-            story.hear_user(turn.index, message.text)
+            story.add_user(turn.index, message.text)
         case Level.ASSISTANT:
             made = [call for call in message.tool_calls if call.id not in turn.refused]
-            story.hear_agent(turn.index, message.text, made)
+            story.add_assistant(turn.index, message.text, made)
         case Level.TOOL:
-            story.hear_output(turn.index, message.text)
+            story.add_output(turn.index, message.text)
         case Level.SYSTEM:
             pass

@@ -8,21 +8,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from taskshield.core.provenance import TextLocation, ValueOrigin
 from taskshield.judges.embedded.evidence.argument_values import ArgumentValue
 from taskshield.judges.embedded.evidence.text_index import (
     ENOUGH,
     Match,
     TextIndex,
-    TextLocation,
     best_first,
 )
 from taskshield.judges.embedded.evidence.tokens import tokenize
 from taskshield.judges.embedded.text.segments import Segment
 
 SourceKind: TypeAlias = Literal["user", "pasted", "output", "assistant"]
-ProvenanceKind: TypeAlias = Literal["user", "data", "directive", "assistant", "new"]
-"""user: in the user's words. data: in tool output, or in what the user pasted. directive: only in
-tool output that tries to direct the agent. assistant: only in what the agent said. new: nowhere."""
 Owner: TypeAlias = Literal["user", "data", "directive", "new"]
 """Whose a value is; new: the agent's own."""
 
@@ -33,7 +30,7 @@ _KINDS: tuple[SourceKind, ...] = ("user", "pasted", "output", "assistant")
 class Provenance:
     """Where one value comes from."""
 
-    kind: ProvenanceKind
+    kind: ValueOrigin
     places: tuple[TextLocation, ...] = ()
     """Places of this kind, at most a few, the best first."""
     share: float = 0.0
@@ -110,7 +107,7 @@ def provenance(
     outside = tuple(place for place in output.places if place not in inside)
     pasted = sources.hit("pasted", value)
     data = Match(output.share if outside else 0.0, outside)
-    hits: dict[ProvenanceKind, Match] = {
+    hits: dict[ValueOrigin, Match] = {
         "user": sources.hit("user", value),
         "data": pasted if pasted.share > data.share else data,
         "directive": Match(output.share if inside else 0.0, inside),

@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from taskshield.core.provenance import TextLocation
 from taskshield.judges.embedded.evidence.argument_values import ArgumentValue
 from taskshield.judges.embedded.evidence.tokens import Tokens
 from taskshield.judges.embedded.evidence.value_forms import Part, Words, parts
@@ -25,17 +26,6 @@ _GRAMS = 200
 """Four-word stretches of a long text that are looked up, evenly spread over it."""
 _BY_CHANCE = 0.1
 """How much less what a long place shares counts: it shares more by chance."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextLocation:
-    """A stretch of a message in which a value stands."""
-
-    message: int
-    """Number of the message in its session."""
-    start: int
-    end: int
-    """Characters of the message's text: those of the whole segment."""
 
 
 @dataclass(frozen=True, slots=True)

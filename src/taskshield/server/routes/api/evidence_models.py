@@ -1,9 +1,8 @@
 """The JSON of evidence: where each value of a call came from."""
 
 from collections.abc import Iterable
-from typing import Literal
 
-from taskshield.server.dashboard.evidence import Traced
+from taskshield.core.provenance import TracedValue, ValueOrigin
 from taskshield.server.routes.api.models import Answer
 
 
@@ -22,12 +21,12 @@ class EvidenceOut(Answer):
     path: str
     """Where in the arguments it stands; empty where they are not JSON."""
     value: str
-    origin: Literal["user", "data", "directive", "assistant", "new"]
+    origin: ValueOrigin
     """The user's words, tool output, only a directive in tool output, only what the agent wrote,
     or nowhere."""
     places: list[PlaceOut]
 
 
-def evidence_out(traced: Iterable[Traced]) -> list[EvidenceOut]:
+def evidence_out(traced: Iterable[TracedValue]) -> list[EvidenceOut]:
     """From what was traced."""
     return [EvidenceOut.model_validate(each, from_attributes=True) for each in traced]

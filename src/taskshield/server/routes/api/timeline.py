@@ -11,7 +11,6 @@ from fastapi import Query
 from taskshield.core.decisions import Case, Decision
 from taskshield.core.store import Approval, AuditRecord
 from taskshield.engine.decide import decide
-from taskshield.server.dashboard.evidence import EvidenceTracer
 from taskshield.server.http.errors import RequestError
 from taskshield.server.routes.api.evidence_models import EvidenceOut, evidence_out
 from taskshield.server.routes.api.labels import LabelOut
@@ -20,6 +19,7 @@ from taskshield.server.routes.api.parameters import Checker, Id, Server, native_
 from taskshield.server.routes.api.session_models import TaskOut
 from taskshield.server.services import Services
 from taskshield.server.sessions.audit_records import needs_person, stored_case
+from taskshield.wiring import build_value_tracer
 
 _BEFORE = 300
 """Messages before a page in which values are looked for; with more, a late page would take long."""
@@ -106,11 +106,11 @@ class _Told:
 
 def _told(before: Iterable[AuditRecord], shown: Iterable[AuditRecord]) -> list[_Told]:
     """What records say, given those before them."""
-    trail = EvidenceTracer()
+    tracer = build_value_tracer()
     for record in before:
-        trail.hear(stored_case(record))
+        tracer.add(stored_case(record))
     cases = [stored_case(record) for record in shown]
-    return [_Told(decide(case), evidence_out(trail.follow(case))) for case in cases]
+    return [_Told(decide(case), evidence_out(tracer.trace(case))) for case in cases]
 
 
 async def _before(
