@@ -1,7 +1,9 @@
-"""Which surface checks what, as the tests show it. `python -m tests.matrix` puts it in the README.
+"""Which surface checks what, as the tests show it.
+
+`python -m tests.matrix` writes the table to docs/integrations/index.md.
 
 A test that proves something says so with `@pytest.mark.shows(SURFACE, *COLUMNS)`. All tests run in
-CI, and one of them compares the README with these marks, so the table cannot say more than they do.
+CI, and one of them compares the page with these marks, so the table cannot say more than they do.
 """
 
 import ast
@@ -9,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-README = TESTS.parent / "README.md"
+PAGE = TESTS.parent / "docs" / "integrations" / "index.md"
 BEGIN, END = "<!-- matrix: written by tests/matrix.py -->\n", "<!-- end of matrix -->\n"
 COLUMNS = (
     "user turn",
@@ -21,19 +23,19 @@ COLUMNS = (
     "feedback",
 )
 SURFACES = {
-    "Library": "docs/library.md",
-    "Proxy": "docs/proxy.md",
-    "Azure Task Adherence": "docs/azure.md",
-    "Agent Hooks": "docs/agent-hooks.md",
-    "Claude Code": "docs/claude-code.md",
-    "LangChain": "docs/integrations/langchain.md",
-    "OpenAI Agents SDK": "docs/integrations/openai-agents.md",
-    "Pydantic AI": "docs/integrations/pydantic-ai.md",
-    "Google ADK": "docs/integrations/google-adk.md",
-    "MCP": "docs/integrations/mcp.md",
-    "AgentDojo": "docs/agentdojo.md",
+    "Library": "../library.md",
+    "Proxy": "../proxy.md",
+    "Azure Task Adherence": "../azure.md",
+    "Agent Hooks": "../agent-hooks.md",
+    "Claude Code": "../claude-code.md",
+    "LangChain": "langchain.md",
+    "OpenAI Agents SDK": "openai-agents.md",
+    "Pydantic AI": "pydantic-ai.md",
+    "Google ADK": "google-adk.md",
+    "MCP": "mcp.md",
+    "AgentDojo": "../agentdojo.md",
 }
-"""In the order of the table, each with its page."""
+"""In the order of the table, each with its page, as linked from the page of the table."""
 
 
 def shown(folder: Path = TESTS) -> dict[str, set[str]]:
@@ -64,7 +66,7 @@ def marks(source: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def table(found: Mapping[str, Iterable[str]]) -> str:
-    """The table of the README."""
+    """The table of the page."""
     lines = [f"| | {' | '.join(COLUMNS)} |", f"| --- |{' :-: |' * len(COLUMNS)}"]
     for surface, page in SURFACES.items():
         cells = ["✓" if column in found.get(surface, ()) else "" for column in COLUMNS]
@@ -86,6 +88,4 @@ def _said(node: ast.expr, constants: Mapping[str, object]) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(
-        with_table(README.read_text(encoding="utf-8"), table(shown())), encoding="utf-8"
-    )
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), table(shown())), encoding="utf-8")

@@ -1,7 +1,6 @@
-"""Every Python example of the papers runs, against a real connection to a stand-in model."""
+"""The README, and examples of pages that need a setting or a model made for them."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,6 @@ from taskshield import Shield
 from taskshield.adapters.conversations import native
 from taskshield.judges.llm.judge import LLMJudge
 from taskshield.settings import load
-from tests.clients.upstream import Upstream
-from tests.clients.wires import OPENAI
-from tests.endtoend.modelled_upstream import modelled
 from tests.model import Found, Rules
 
 ROOT = Path(__file__).parent.parent
@@ -29,34 +25,25 @@ def blocks(paper: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with Upstream(modelled(RULES, OPENAI)) as upstream:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("TASKSHIELD_BASE_URL", f"{upstream.url}/v1")
-        yield
-
-
 def run(code: str) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(code, "example", "exec"), names)
     return names
 
 
-@pytest.mark.usefixtures("endpoint")
-def test_the_ten_lines_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
-    code = blocks("README.md", "python")[0]
+def test_the_quickstart_of_the_readme_prints_what_it_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (code,) = blocks("README.md", "python")
+    (printed,) = blocks("README.md", "text")
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
     run(code)
-    printed = capsys.readouterr().out
-    assert printed.startswith("Lunch on Friday?") and "[Task Shield" in printed
-    assert "\nFalse [Task Shield" in printed
+    assert capsys.readouterr().out == printed
+    assert "\nFalse " in printed
 
 
-@pytest.mark.usefixtures("endpoint")
-def test_the_guarded_tool_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
-    run(blocks("README.md", "python")[1])
-    assert capsys.readouterr().out == "sent to alice@example.com\n"
+def test_the_readme_has_at_most_800_words() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 800
 
 
 def test_the_judge_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The matrix of the README says what the tests show, no more and no less."""
+"""The matrix of the integrations page says what the tests show, no more and no less."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.matrix import (
     BEGIN,
     COLUMNS,
     END,
-    README,
+    PAGE,
     SURFACES,
     TESTS,
     marks,
@@ -16,8 +16,8 @@ from tests.matrix import (
 )
 
 
-def test_the_readme_has_the_matrix_that_the_tests_show() -> None:
-    text = README.read_text(encoding="utf-8")
+def test_the_page_has_the_matrix_that_the_tests_show() -> None:
+    text = PAGE.read_text(encoding="utf-8")
     assert with_table(text, table(shown())) == text
 
 
@@ -25,7 +25,7 @@ def test_marks_name_surfaces_and_columns_that_there_are() -> None:
     found = shown()
     assert found.keys() == SURFACES.keys()
     assert set().union(*found.values()) <= set(COLUMNS)
-    assert all((TESTS.parent / page).is_file() for page in SURFACES.values())
+    assert all((PAGE.parent / page).is_file() for page in SURFACES.values())
 
 
 def test_a_mark_is_read_with_the_constants_of_its_file() -> None:
