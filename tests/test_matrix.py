@@ -8,7 +8,6 @@ from tests.matrix import (
     END,
     PAGE,
     SURFACES,
-    TESTS,
     marks,
     shown,
     table,
