@@ -26,8 +26,8 @@ from taskshield.stores.memory import MemoryStore
 from taskshield.wiring import build_judge
 from tests.adapters.proxy.streams import Call, Said
 from tests.engine.sessions import run
+from tests.server.providers.scripted import Provider, status
 from tests.server.stage import TENANT, output, served, user, wire
-from tests.server.upstreams.scripted import Provider, status
 
 Play = Callable[[Conversation, Store], list[bool]]
 """Has a server with this store judge the messages, one after the other.

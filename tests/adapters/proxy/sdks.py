@@ -9,12 +9,12 @@ import anthropic
 import httpx2
 import openai
 
-from taskshield.adapters.proxy.anthropic import body as anthropic_wire
-from taskshield.adapters.proxy.openai_chat import body
-from taskshield.adapters.proxy.openai_responses import body as responses
+from taskshield.adapters.proxy.anthropic import body as anthropic_format
+from taskshield.adapters.proxy.openai_chat import body as chat_format
+from taskshield.adapters.proxy.openai_responses import body as responses_format
 from taskshield.adapters.proxy.sse import Splitter
 from taskshield.adapters.proxy.stream_gate import Gate
-from taskshield.adapters.proxy.wire_format import Wire
+from taskshield.adapters.proxy.wire_format import WireFormat
 from tests.adapters.proxy.streams import Call, Said, anthropic_stream, chat_stream, responses_stream
 
 
@@ -38,7 +38,7 @@ class Bench:
     """One wire with all that its tests need."""
 
     name: str
-    wire: Wire
+    wire_format: WireFormat
     stream: Callable[[Said], list[bytes]]
     seen: Callable[[bytes], Seen]
     request: dict[str, Any]
@@ -201,7 +201,7 @@ def check_responses(data: bytes) -> None:
 BENCHES = [
     Bench(
         name="chat",
-        wire=body,
+        wire_format=chat_format,
         stream=chat_stream,
         seen=seen_in_chat,
         request={"model": "m", "messages": [{"role": "user", "content": "go"}], "x": 1},
@@ -211,7 +211,7 @@ BENCHES = [
     ),
     Bench(
         name="anthropic",
-        wire=anthropic_wire,
+        wire_format=anthropic_format,
         stream=anthropic_stream,
         seen=seen_in_anthropic,
         request={"model": "m", "messages": [{"role": "user", "content": "go"}], "x": 1},
@@ -221,7 +221,7 @@ BENCHES = [
     ),
     Bench(
         name="responses",
-        wire=responses,
+        wire_format=responses_format,
         stream=responses_stream,
         seen=seen_in_responses,
         request={"model": "m", "input": "go", "x": 1},

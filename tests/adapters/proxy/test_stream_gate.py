@@ -30,7 +30,7 @@ def whole(reply: Reply | None) -> Reply:
 @ALL
 def test_nothing_blocked_passes_byte_for_byte_and_text_at_once(bench: Bench) -> None:
     stream = bench.stream(SAID)
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     first = fed(gate, stream)
     (message,) = whole(gate.complete).messages
     assert message.text == TEXT
@@ -46,7 +46,7 @@ def test_nothing_blocked_passes_byte_for_byte_and_text_at_once(bench: Bench) -> 
 
 @ALL
 def test_text_goes_on_before_the_rest_has_come(bench: Bench) -> None:
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     stream = bench.stream(Said(text=TEXT))
     until = next(number for number, event in enumerate(stream) if b"Let me" in event) + 1
     assert fed(gate, stream[:until]) == b"".join(stream[:until])
@@ -55,7 +55,7 @@ def test_text_goes_on_before_the_rest_has_come(bench: Bench) -> None:
 @ALL
 def test_the_end_of_a_text_waits_for_the_judge_and_can_take_a_note(bench: Bench) -> None:
     stream = bench.stream(Said(text=TEXT))
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     first = fed(gate, stream)
     seen = bench.seen(first + b"".join(gate.release_without((), NOTE)))
     assert (seen.texts, seen.calls, seen.finish) == ((TEXT, NOTE), (), bench.finished)
@@ -76,7 +76,7 @@ def test_the_end_of_a_text_waits_for_the_judge_and_can_take_a_note(bench: Bench)
 def test_refused_calls_are_replaced_by_a_note(
     bench: Bench, text: str, refused: list[Call], left: tuple[Call, ...]
 ) -> None:
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     first = fed(gate, bench.stream(Said(text=text, calls=[A, B, C])))
     data = first + b"".join(gate.release_without({call.id for call in refused}, NOTE))
     assert bench.seen(data) == Seen(
@@ -95,7 +95,7 @@ def test_refused_calls_are_replaced_by_a_note(
 def test_after_a_feedback_round_text_goes_on_in_the_same_message(
     bench: Bench, opening: str
 ) -> None:
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     data = fed(gate, bench.stream(Said(text=opening, calls=[A, B])))
     data += b"".join(gate.next_round())
     assert gate.complete is None
@@ -117,7 +117,7 @@ def test_after_a_feedback_round_text_goes_on_in_the_same_message(
 @ALL
 @pytest.mark.parametrize("opening", [TEXT, ""])
 def test_after_feedback_rounds_an_aligned_call_goes_on(bench: Bench, opening: str) -> None:
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     data = fed(gate, bench.stream(Said(text=opening, calls=[B])))
     data += b"".join(gate.next_round())
     data += fed(gate, bench.stream(Said(calls=[B], id="2")))
@@ -133,7 +133,7 @@ def test_after_feedback_rounds_an_aligned_call_goes_on(bench: Bench, opening: st
 @ALL
 @pytest.mark.parametrize("text", ["Hm.", ""])
 def test_when_rounds_are_spent_the_last_stream_is_revised(bench: Bench, text: str) -> None:
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     data = fed(gate, bench.stream(Said(text=TEXT, calls=[B])))
     data += b"".join(gate.next_round())
     data += fed(gate, bench.stream(Said(text=text, calls=[A, B], id="2")))
@@ -145,7 +145,7 @@ def test_when_rounds_are_spent_the_last_stream_is_revised(bench: Bench, text: st
 
 @ALL
 def test_a_call_without_arguments_is_a_call(bench: Bench) -> None:
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     fed(gate, bench.stream(Said(calls=[Call("x", "logout", "")])))
     (message,) = whole(gate.complete).messages
     assert [call.name for call in message.tool_calls] == ["logout"]
@@ -156,7 +156,7 @@ def test_a_call_without_arguments_is_a_call(bench: Bench) -> None:
 def test_calls_of_a_stream_that_breaks_off_never_go_on(bench: Bench) -> None:
     stream = b"".join(bench.stream(SAID))
     for length in range(0, stream.index(bench.last), 7):
-        gate = bench.wire.gate()
+        gate = bench.wire_format.gate()
         sent: list[bytes] = []
         with suppress(WireFormatError):  # cut within an event
             sent.extend(sending(gate, [stream[:length]]))
@@ -178,7 +178,7 @@ def test_chunk_boundaries_do_not_matter(bench: Bench, data: st.DataObject) -> No
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=12)))
     chunks = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
     refused = data.draw(st.sets(st.sampled_from([A.id, B.id, C.id])))
-    cut, uncut = bench.wire.gate(), bench.wire.gate()
+    cut, uncut = bench.wire_format.gate(), bench.wire_format.gate()
     first = fed(cut, chunks)
     assert first == fed(uncut, [stream])
     if refused:
@@ -192,7 +192,7 @@ def test_chunk_boundaries_do_not_matter(bench: Bench, data: st.DataObject) -> No
 @ALL
 def test_a_stream_cut_at_every_byte_is_the_same_stream(bench: Bench) -> None:
     stream = b"".join(bench.stream(SAID))
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     first = fed(gate, [stream[n : n + 1] for n in range(len(stream))])
     assert whole(gate.complete).messages[0].text == TEXT
     assert first + b"".join(gate.release()) == stream

@@ -39,7 +39,7 @@ B = Call("c-beta", "send_money", '{"to": "Mallory"}')
 
 def answer(bench: Bench, said: Said) -> Body:
     """An answer as it comes without streaming."""
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     fed(gate, bench.stream(said))
     assert gate.response is not None
     body: Body = json.loads(json.dumps(gate.response))
@@ -67,9 +67,9 @@ def seen(reply: Reply) -> tuple[str, list[str]]:
 @ALL
 def test_an_answer_is_read_alike_with_and_without_streaming(bench: Bench) -> None:
     said = Said(text="Hi.", calls=[A, B])
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     fed(gate, bench.stream(said))
-    assert gate.complete == bench.wire.read_response(answer(bench, said))
+    assert gate.complete == bench.wire_format.read_response(answer(bench, said))
 
 
 @ALL
@@ -82,14 +82,14 @@ def test_without_calls_is_what_a_stream_would_have_become(
     ids = {call.id for call in refused}
     body = answer(bench, said)
     before = copy.deepcopy(body)
-    cut = bench.wire.without_calls(body, ids, "A note.")
+    cut = bench.wire_format.without_calls(body, ids, "A note.")
     assert body == before
     TypeAdapter[Any](TYPES[bench.name]).validate_python(cut)
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     streamed = bench.seen(
         fed(gate, bench.stream(said)) + b"".join(gate.release_without(ids, "A note."))
     )
-    assert seen(bench.wire.read_response(cut)) == (
+    assert seen(bench.wire_format.read_response(cut)) == (
         "\n".join(streamed.texts) if bench.name != "chat" else streamed.text,
         [call.id for call in streamed.calls],
     )
@@ -102,7 +102,7 @@ def test_feedback_answers_every_call(bench: Bench) -> None:
     body = answer(bench, Said(text="Hi.", calls=[A, B]))
     request = {**bench.request, "stream": True}
     before = copy.deepcopy(request)
-    following = bench.wire.with_feedback(request, body, {B.id}, "Not that.")
+    following = bench.wire_format.with_feedback(request, body, {B.id}, "Not that.")
     assert request == before
     check_sendable(bench, following)
     assert {key: following[key] for key in ("model", "x", "stream")} == {
@@ -110,14 +110,14 @@ def test_feedback_answers_every_call(bench: Bench) -> None:
         "x": 1,
         "stream": True,
     }
-    conversation = bench.wire.read_request(following).conversation
+    conversation = bench.wire_format.read_request(following).conversation
     assert [message.level for message in conversation.messages] == [
         Level.USER,
         Level.ASSISTANT,
         Level.TOOL,
         Level.TOOL,
     ]
-    assert conversation.messages[1] == bench.wire.read_response(body).messages[0]
+    assert conversation.messages[1] == bench.wire_format.read_response(body).messages[0]
     answers = {message.answers: message.text for message in conversation.messages[2:]}
     assert answers == {A.id: NOT_RUN, B.id: "Not that."}
 
@@ -126,9 +126,9 @@ def test_feedback_answers_every_call(bench: Bench) -> None:
 @pytest.mark.parametrize("calls", [[], [A]])
 def test_feedback_on_a_text_is_said_after_it(bench: Bench, calls: list[Call]) -> None:
     body = answer(bench, Said(text="I shall rob the bank.", calls=calls))
-    following = bench.wire.with_feedback(bench.request, body, (), "Do not.")
+    following = bench.wire_format.with_feedback(bench.request, body, (), "Do not.")
     check_sendable(bench, following)
-    conversation = bench.wire.read_request(following).conversation
+    conversation = bench.wire_format.read_request(following).conversation
     assert conversation.messages[-1].text == "Do not."
     assert conversation.messages[-1].level is Level.USER
     assert [m.text for m in conversation.messages if m.answers] == [NOT_RUN] * len(calls)
@@ -139,8 +139,8 @@ def test_rounds_can_follow_each_other(bench: Bench) -> None:
     request = bench.request
     for _ in range(3):
         body = answer(bench, Said(calls=[B]))
-        request = bench.wire.with_feedback(request, body, {B.id}, "No.")
-    read = bench.wire.read_request(request).conversation
+        request = bench.wire_format.with_feedback(request, body, {B.id}, "No.")
+    read = bench.wire_format.read_request(request).conversation
     assert len([message for message in read.messages if message.text == "No."]) == 3
 
 
@@ -150,24 +150,24 @@ def test_what_is_no_request_is_refused(bench: Bench, body: object) -> None:
     if bench.name == "responses" and body == {"messages": [3]}:
         return  # a request may do without input there
     with pytest.raises(WireFormatError):
-        bench.wire.read_request(body)
+        bench.wire_format.read_request(body)
 
 
 @ALL
 @pytest.mark.parametrize("body", [None, [], "x", {"choices": 3, "content": 3, "output": 3}])
 def test_what_is_no_answer_is_refused(bench: Bench, body: object) -> None:
     with pytest.raises(WireFormatError):
-        bench.wire.read_response(body)
+        bench.wire_format.read_response(body)
 
 
 @ALL
 def test_a_request_says_whether_it_wants_a_stream(bench: Bench) -> None:
-    assert not bench.wire.read_request(bench.request).streams
-    assert bench.wire.read_request({**bench.request, "stream": True}).streams
+    assert not bench.wire_format.read_request(bench.request).streams
+    assert bench.wire_format.read_request({**bench.request, "stream": True}).streams
 
 
 def test_every_wire_has_a_path() -> None:
-    assert {bench.wire for bench in BENCHES} == set(BY_PATH.values())
+    assert {bench.wire_format for bench in BENCHES} == set(BY_PATH.values())
 
 
 @pytest.mark.parametrize(
@@ -242,11 +242,11 @@ def replaced(value: Any, data: st.DataObject) -> Any:
 
 def played(stream: list[bytes], bench: Bench) -> None:
     """Two rounds of the same stream."""
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     try:
         fed(gate, stream)
         if gate.complete is not None:
-            bench.wire.with_feedback(bench.request, gate.response or {}, {B.id}, "No.")
+            bench.wire_format.with_feedback(bench.request, gate.response or {}, {B.id}, "No.")
             gate.next_round()
             fed(gate, stream)
         if gate.complete is not None:
@@ -260,4 +260,4 @@ def played(stream: list[bytes], bench: Bench) -> None:
 @pytest.mark.parametrize("data", ["[1]", "3", "{", '"x"', "[" * 10**5, "9" * 5000])
 def test_events_that_are_no_objects_are_refused(bench: Bench, data: str) -> None:
     with pytest.raises(WireFormatError):
-        fed(bench.wire.gate(), [f"data: {data}\n\n".encode()])
+        fed(bench.wire_format.gate(), [f"data: {data}\n\n".encode()])

@@ -9,8 +9,8 @@ from taskshield.core.store import Store
 from taskshield.stores.memory import MemoryStore
 from tests.adapters.proxy.streams import Call
 from tests.server.listening import Listening, in_thread
+from tests.server.providers.scripted import Provider
 from tests.server.stage import judge
-from tests.server.upstreams.scripted import Provider
 
 GOOD = Call("c-good", "read_file", '{"path": "bill.txt"}')
 EVIL = Call("c-evil", "send_money", '{"path": "evil"}')

@@ -14,10 +14,10 @@ import httpx
 import openai
 import pytest
 
-from taskshield.adapters.proxy.anthropic import body as anthropic
-from taskshield.adapters.proxy.openai_chat import body as chat
-from taskshield.adapters.proxy.openai_responses import body as responses
-from taskshield.adapters.proxy.wire_format import Wire
+from taskshield.adapters.proxy.anthropic import body as anthropic_format
+from taskshield.adapters.proxy.openai_chat import body as chat_format
+from taskshield.adapters.proxy.openai_responses import body as responses_format
+from taskshield.adapters.proxy.wire_format import WireFormat
 from taskshield.core.assessments import Assessment
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
@@ -29,11 +29,11 @@ from taskshield.settings import load
 from tests.adapters.proxy.sdks import Seen
 from tests.adapters.proxy.streams import Said
 from tests.judging import TableJudge
+from tests.server.providers.scripted import PATIENCE_S, Exchange, Provider, status
 from tests.server.proxy.agents import Agent, ChatAgent, Make, MessagesAgent, ResponsesAgent
 from tests.server.proxy.stage import GOOD, INJECTED, TASK, proxied
 from tests.server.proxy.test_guarding import asked_once, outputs
 from tests.server.stage import Failing, judge
-from tests.server.upstreams.scripted import PATIENCE_S, Exchange, Provider, status
 
 AHEAD = {"ahead": True}
 WHOLE = pytest.mark.parametrize(
@@ -188,35 +188,43 @@ ANTHROPIC = {
 }
 
 
-def may_go(wire: Wire, body: dict[str, Any], **settings: Any) -> bool:
+def may_go(wire_format: WireFormat, body: dict[str, Any], **settings: Any) -> bool:
     given = {"server": {"upstream": AHEAD}, **settings}
-    asking = ProxyRequest(tenant="t", asker=RequestSource("proxy"), request=wire.read_request(body))
+    asking = ProxyRequest(
+        tenant="t", asker=RequestSource("proxy"), request=wire_format.read_request(body)
+    )
     return EarlyForwarding(load(given, environment={})).may_go(asking, body)
 
 
 @pytest.mark.parametrize(
-    ("wire", "body"), [(chat, CHAT), (responses, RESPONSES), (anthropic, ANTHROPIC)]
+    ("wire_format", "body"),
+    [(chat_format, CHAT), (responses_format, RESPONSES), (anthropic_format, ANTHROPIC)],
 )
-def test_plain_requests_go_ahead_where_that_is_wanted(wire: Wire, body: dict[str, Any]) -> None:
-    assert may_go(wire, body)
-    assert not may_go(wire, body, server={}), "it is not the default"
-    assert not may_go(wire, body, policy={"output": "redact"}), "it must not be seen at all"
+def test_plain_requests_go_ahead_where_that_is_wanted(
+    wire_format: WireFormat, body: dict[str, Any]
+) -> None:
+    assert may_go(wire_format, body)
+    assert not may_go(wire_format, body, server={}), "it is not the default"
+    assert not may_go(wire_format, body, policy={"output": "redact"}), "it must not be seen at all"
 
 
 @pytest.mark.parametrize(
-    ("wire", "body"),
+    ("wire_format", "body"),
     [
-        (chat, {**CHAT, "web_search_options": {}}),
-        (chat, {**CHAT, "something_new": True}),
-        (responses, {**RESPONSES, "tools": [{"type": "web_search"}]}),
-        (responses, {**RESPONSES, "tools": [{"type": "mcp", "server_label": "x"}]}),
-        (responses, {**RESPONSES, "previous_response_id": "resp_1"}),
-        (responses, {**RESPONSES, "conversation": "conv_1"}),
-        (anthropic, {**ANTHROPIC, "mcp_servers": []}),
-        (anthropic, {**ANTHROPIC, "tools": [{"type": "web_fetch_20250910", "name": "web_fetch"}]}),
+        (chat_format, {**CHAT, "web_search_options": {}}),
+        (chat_format, {**CHAT, "something_new": True}),
+        (responses_format, {**RESPONSES, "tools": [{"type": "web_search"}]}),
+        (responses_format, {**RESPONSES, "tools": [{"type": "mcp", "server_label": "x"}]}),
+        (responses_format, {**RESPONSES, "previous_response_id": "resp_1"}),
+        (responses_format, {**RESPONSES, "conversation": "conv_1"}),
+        (anthropic_format, {**ANTHROPIC, "mcp_servers": []}),
+        (
+            anthropic_format,
+            {**ANTHROPIC, "tools": [{"type": "web_fetch_20250910", "name": "web_fetch"}]},
+        ),
     ],
 )
 def test_where_the_provider_may_do_more_than_answer_nothing_goes_ahead(
-    wire: Wire, body: dict[str, Any]
+    wire_format: WireFormat, body: dict[str, Any]
 ) -> None:
-    assert not may_go(wire, body)
+    assert not may_go(wire_format, body)

@@ -11,10 +11,10 @@ from taskshield.settings import load
 from taskshield.wiring import build_judge
 from tests.adapters.proxy.streams import Call, Said
 from tests.endtoend import test_real_llm
+from tests.server.providers.scripted import Provider
 from tests.server.proxy.agents import AGENTS, Agent, ChatAgent
 from tests.server.proxy.stage import proxied
 from tests.server.proxy.test_guarding import outputs, sessions
-from tests.server.upstreams.scripted import Provider
 
 READ = Call("c-1", "read_file", '{"path": "notes.txt"}')
 PAY = Call("c-2", "send_money", '{"account": "DE89370400440532013000", "amount": 5000}')

@@ -20,10 +20,7 @@ from tests.adapters.proxy.sdks import payloads
 from tests.adapters.proxy.streams import Said
 from tests.judging import TableJudge
 from tests.server.listening import Gated, Listening
-from tests.server.proxy.agents import AGENTS, Agent, ChatAgent, MessagesAgent, ResponsesAgent
-from tests.server.proxy.stage import EVIL, GOOD, TASK, proxied
-from tests.server.stage import Failing
-from tests.server.upstreams.scripted import (
+from tests.server.providers.scripted import (
     PATHS,
     PATIENCE_S,
     Behaviour,
@@ -33,6 +30,9 @@ from tests.server.upstreams.scripted import (
     streamed,
     whole,
 )
+from tests.server.proxy.agents import AGENTS, Agent, ChatAgent, MessagesAgent, ResponsesAgent
+from tests.server.proxy.stage import EVIL, GOOD, TASK, proxied
+from tests.server.stage import Failing
 
 WIRES = pytest.mark.parametrize("path", PATHS)
 STREAMS = pytest.mark.parametrize("streams", [False, True])

@@ -15,6 +15,7 @@ from taskshield.stores.memory import MemoryStore
 from tests.adapters.proxy.sdks import Seen
 from tests.adapters.proxy.streams import Call, Said
 from tests.judging import TableJudge
+from tests.server.providers.scripted import Asked, Provider
 from tests.server.proxy.agents import (
     AGENTS,
     KEY,
@@ -26,7 +27,6 @@ from tests.server.proxy.agents import (
 )
 from tests.server.proxy.stage import EVIL, GOOD, INJECTED, TASK, proxied
 from tests.server.stage import judge
-from tests.server.upstreams.scripted import Asked, Provider
 
 WAYS = [functools.partial(kind, streams=streams) for kind in AGENTS for streams in (False, True)]
 ALL = pytest.mark.parametrize(

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 
 from taskshield.core.errors import ConfigError
 from taskshield.server.proxy.headers import to_client, to_upstream
-from taskshield.server.proxy.upstream import Upstream
+from taskshield.server.proxy.provider import ProviderClient
 from taskshield.settings import UpstreamSettings
 from taskshield.stores.memory import MemoryStore
 from tests.adapters.proxy.streams import Said
 from tests.engine.sessions import run
 from tests.server.listening import Listening
+from tests.server.providers.scripted import PATHS, Exchange, Provider, streamed, whole
 from tests.server.proxy.stage import EVIL, GOOD, TASK, proxied
 from tests.server.proxy.test_faults import STREAMS, WIRES, error_of, request
 from tests.server.stage import keyed
-from tests.server.upstreams.scripted import PATHS, Exchange, Provider, streamed, whole
 
 SAID = Said("I read it.", [GOOD])
 
@@ -316,7 +316,7 @@ def test_too_many_messages_and_calls_that_make_no_sense_are_refused() -> None:
 def test_an_address_that_cannot_be_one_is_a_wrong_setting(address: str) -> None:
     for name in ("openai", "anthropic"):
         with pytest.raises(ConfigError, match=f"server.upstream.{name} "):
-            Upstream(UpstreamSettings.model_validate({name: address}))
+            ProviderClient(UpstreamSettings.model_validate({name: address}))
 
 
 def test_headers_are_dropped_whatever_their_case() -> None:

@@ -9,11 +9,11 @@ import pytest
 from taskshield.stores.memory import MemoryStore
 from tests.adapters.proxy.streams import Call, Said
 from tests.server.listening import Listening
+from tests.server.providers.scripted import Asked, Behaviour, Exchange, Provider, say, whole
 from tests.server.proxy.agents import StoredResponsesAgent, ThreadAgent
 from tests.server.proxy.stage import EVIL, GOOD, TASK, WORSE, proxied
 from tests.server.proxy.test_faults import error_of
 from tests.server.proxy.test_guarding import sessions
-from tests.server.upstreams.scripted import Asked, Behaviour, Exchange, Provider, say, whole
 
 STREAMS = pytest.mark.parametrize("streams", [False, True])
 

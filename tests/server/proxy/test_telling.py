@@ -10,10 +10,10 @@ import pytest
 from taskshield.stores.memory import MemoryStore
 from tests.adapters.proxy.streams import Said
 from tests.server.listening import Listening
+from tests.server.providers.scripted import Exchange, Provider, streamed, whole
 from tests.server.proxy.stage import EVIL, GOOD, INJECTED, TASK, proxied
 from tests.server.proxy.test_faults import WIRES, request
 from tests.server.proxy.test_guarding import sessions
-from tests.server.upstreams.scripted import Exchange, Provider, streamed, whole
 
 CHAT = "/v1/chat/completions"
 

@@ -1,16 +1,18 @@
-"""Wire formats for a proxy between agents and models: the half of it that does no I/O.
+"""WireFormat formats for a proxy between agents and models: the half of it that does no I/O.
 
 `wire` says what each wire can do and `wires` lists them. With a session, and an `upstream` that
 posts a body and gives the chunks of the answer, a guarded stream is this:
 
-    async def guarded(wire: Wire, body: Body, messages: Sequence[int]) -> AsyncIterator[bytes]:
-        request, texts = wire.read_request(body), {}
+    async def guarded(
+        wire_format: WireFormat, body: Body, messages: Sequence[int]
+    ) -> AsyncIterator[bytes]:
+        request, texts = wire_format.read_request(body), {}
         for number in messages:  # those that the session has not seen
             message, place = request.conversation.messages[number], request.places[number]
             decision = await session.add(message)
             if place is not None and decision.content != message.text:
                 texts[place] = decision.content
-        body, gate = wire.with_outputs(body, texts), wire.gate()
+        body, gate = wire_format.with_outputs(body, texts), wire_format.gate()
         answer = await upstream(body)  # raises where the status is an error
         while True:
             async for event in events(answer):  # Splitter.feed for each chunk, then Splitter.close
@@ -26,7 +28,7 @@ posts a body and gives the chunks of the answer, a guarded stream is this:
                 allowed = decision.allowed
                 ending = gate.release() if allowed else gate.release_without(refused, note)
                 break
-            body = wire.with_feedback(body, gate.response, refused, decision.content)
+            body = wire_format.with_feedback(body, gate.response, refused, decision.content)
             answer = await upstream(body)  # where this fails: release_without
             for data in gate.next_round():
                 yield data

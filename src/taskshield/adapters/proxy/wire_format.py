@@ -11,7 +11,7 @@ from taskshield.adapters.proxy.exchange import Body, Place, Reply, Request
 from taskshield.adapters.proxy.stream_gate import Gate
 
 
-class Wire(Protocol):
+class WireFormat(Protocol):
     """One wire format between agents and models."""
 
     def read_request(self, body: object) -> Request:

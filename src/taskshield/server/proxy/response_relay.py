@@ -13,7 +13,7 @@ from taskshield.adapters.proxy.json_edits import object_of
 from taskshield.adapters.proxy.sse import Splitter
 from taskshield.adapters.proxy.stream_gate import MAX_ANSWER
 from taskshield.adapters.proxy.usage import with_usage_of
-from taskshield.adapters.proxy.wire_format import Wire
+from taskshield.adapters.proxy.wire_format import WireFormat
 from taskshield.core.errors import WireFormatError
 
 
@@ -58,8 +58,8 @@ class ResponseRelay(Protocol):
 class CompleteRelay:
     """An answer in one piece."""
 
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
+    def __init__(self, wire_format: WireFormat) -> None:
+        self._wire_format = wire_format
         self._chunks: list[bytes] = []
         self._length = 0
         self._earlier: list[Body] = []
@@ -91,7 +91,7 @@ class CompleteRelay:
         except UnicodeDecodeError:
             raise WireFormatError("the answer is not UTF-8") from None
         self._response = object_of(text)
-        self._reply = self._wire.read_response(self._response)
+        self._reply = self._wire_format.read_response(self._response)
         return []
 
     def release(self) -> list[bytes]:
@@ -100,7 +100,7 @@ class CompleteRelay:
 
     def release_without(self, refused: Collection[str], note: str) -> list[bytes]:
         """The answer without the refused calls."""
-        return self._written(self._wire.without_calls(self._whole(), refused, note))
+        return self._written(self._wire_format.without_calls(self._whole(), refused, note))
 
     def next_round(self) -> list[bytes]:
         """Drop the answer, but for what it cost."""
@@ -111,7 +111,7 @@ class CompleteRelay:
 
     def as_seen(self, sent: bytes) -> Reply | None:
         """What the client makes of the answer."""
-        return self._wire.read_response(json.loads(sent))
+        return self._wire_format.read_response(json.loads(sent))
 
     def _whole(self) -> Body:
         assert self._response is not None
@@ -124,9 +124,9 @@ class CompleteRelay:
 class StreamRelay:
     """An answer as a stream of events."""
 
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
-        self._gate = wire.gate()
+    def __init__(self, wire_format: WireFormat) -> None:
+        self._wire_format = wire_format
+        self._gate = wire_format.gate()
         self._splitter = Splitter()
 
     @property
@@ -169,7 +169,7 @@ class StreamRelay:
 
     def as_seen(self, sent: bytes) -> Reply | None:
         """What the client makes of the stream."""
-        again = StreamRelay(self._wire)
+        again = StreamRelay(self._wire_format)
         for _ in again.feed(sent):
             pass
         again.close()

@@ -11,8 +11,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from taskshield.adapters.proxy.exchange import Body, Reply
-from taskshield.adapters.proxy.openai_responses import body as responses
-from taskshield.adapters.proxy.wire_format import Wire
+from taskshield.adapters.proxy.openai_responses import body as responses_format
+from taskshield.adapters.proxy.wire_format import WireFormat
 from taskshield.core.errors import ConversationError, StoreError, WireFormatError
 from taskshield.core.messages import Message
 from taskshield.server.http.errors import problem_of
@@ -20,18 +20,18 @@ from taskshield.server.operations.logs import log
 from taskshield.server.operations.metrics import Metrics
 from taskshield.server.proxy.disconnects import given_up
 from taskshield.server.proxy.headers import Headers
+from taskshield.server.proxy.provider import ProviderError, ProviderRequest, ProviderResponse
 from taskshield.server.proxy.response_check import CheckedChoice, CheckedResponse, judge
 from taskshield.server.proxy.response_relay import CompleteRelay, ResponseRelay, StreamRelay
 from taskshield.server.proxy.session_lookup import MatchedSession, SessionLookup
 from taskshield.server.proxy.stored_responses import RemovedCalls, RemovedCallsStore, rest_of
-from taskshield.server.proxy.upstream import UpstreamFailed, UpstreamRequest, UpstreamResponse
 from taskshield.server.sessions.guard import ResumeKeys, SessionChecker
 from taskshield.server.sessions.snapshots import SessionSnapshot
 
 _LINGER_S = 2.0
 """How long an upstream may keep the connection open after the end of its answer."""
 
-Send = Callable[[Body], Awaitable[UpstreamResponse]]
+Send = Callable[[Body], Awaitable[ProviderResponse]]
 """Asks the upstream that the first request went to."""
 
 
@@ -54,7 +54,7 @@ class CheckedRequest:
     """What was added about an earlier answer."""
     body: Body
     """What the upstream is sent."""
-    asked: UpstreamRequest
+    asked: ProviderRequest
     """The same as it goes over the wire."""
     spent_s: float
     """Time that this took."""
@@ -66,27 +66,29 @@ class RoundTrip:
     def __init__(
         self,
         means: ProxyContext,
-        wire: Wire,
+        wire_format: WireFormat,
         preparing: "asyncio.Task[CheckedRequest]",
         *,
         send: Send,
-        first: UpstreamResponse,
+        first: ProviderResponse,
     ) -> None:
         """Begin.
 
         Args:
             means: What the server has.
-            wire: The format of the answer.
+            wire_format: The format of the answer.
             preparing: The request, which may still be with the judge: text need not wait for that.
             send: Sends another request.
             first: What the upstream answers.
         """
         self._means = means
-        self._wire = wire
+        self._wire_format = wire_format
         self._preparing = preparing
         self._send = send
         self._answered = first
-        self._answer: ResponseRelay = StreamRelay(wire) if first.is_stream else CompleteRelay(wire)
+        self._answer: ResponseRelay = (
+            StreamRelay(wire_format) if first.is_stream else CompleteRelay(wire_format)
+        )
         self._body: Body | None = None
         self._point: SessionSnapshot | None = None
         self._rounds = 0
@@ -143,9 +145,9 @@ class RoundTrip:
                 yield self._noted(data)
         except WireFormatError as error:
             told = f"the upstream sent what is not an answer: {error}"
-            raise UpstreamFailed(502, "upstream_invalid", told) from None
+            raise ProviderError(502, "upstream_invalid", told) from None
         if answer.complete is None:
-            raise UpstreamFailed(502, "upstream_broke_off", "the upstream's answer broke off")
+            raise ProviderError(502, "upstream_broke_off", "the upstream's answer broke off")
 
     async def _judged(self) -> CheckedResponse:
         means, prepared = self._means, await self._preparing
@@ -172,7 +174,7 @@ class RoundTrip:
 
     def _id(self, reply: Reply) -> str | None:
         """By which the client may go on from an answer."""
-        return reply.id if self._wire is responses else None
+        return reply.id if self._wire_format is responses_format else None
 
     async def _tries_again(self, judged: CheckedResponse) -> bool:
         """Whether the model gets, and takes, another try."""
@@ -181,9 +183,9 @@ class RoundTrip:
             return False
         before = (await self._preparing).body if self._body is None else self._body
         try:
-            body = self._wire.with_feedback(before, response, judged.refused, feedback)
+            body = self._wire_format.with_feedback(before, response, judged.refused, feedback)
             answered = await self._send(body)
-        except (ConversationError, UpstreamFailed):
+        except (ConversationError, ProviderError):
             return False
         if not answered.ok or answered.is_stream is not self.streams:
             await answered.aclose()
@@ -215,7 +217,7 @@ class RoundTrip:
 
     async def _keep_rest(self, judged: CheckedResponse, seen: Reply) -> None:
         """Keep what an answer that the provider keeps lacks, for whoever goes on from it."""
-        if self._wire is not responses:
+        if self._wire_format is not responses_format:
             return
         prepared, id = await self._preparing, self._id(seen)
         asking = prepared.opened.asking
@@ -260,7 +262,7 @@ async def _next(chunks: AsyncIterator[bytes], answer: ResponseRelay) -> bytes | 
     try:
         async with asyncio.timeout(_LINGER_S if whole else None):
             return await anext(chunks, None)
-    except (UpstreamFailed, TimeoutError):
+    except (ProviderError, TimeoutError):
         if not whole:
             raise
         return None

@@ -11,7 +11,7 @@ from typing import Any
 
 from taskshield.adapters import stored_values
 from taskshield.adapters.proxy.exchange import Body
-from taskshield.adapters.proxy.openai_responses import body as responses
+from taskshield.adapters.proxy.openai_responses import body as responses_format
 from taskshield.core.errors import ConversationError, StoreError, WireFormatError
 from taskshield.core.store import Store, StoredSession
 from taskshield.server.proxy.notices import NOT_RUN
@@ -34,7 +34,7 @@ class RemovedCalls:
 def rest_of(response: Body, refused: frozenset[str]) -> RemovedCalls:
     """What is left out of an answer."""
     try:
-        results = responses.results_of(response, refused, NOT_RUN)
+        results = responses_format.results_of(response, refused, NOT_RUN)
     except ConversationError:
         results = []  # the provider itself will say that a result is missing
     id = response.get("id")
@@ -50,7 +50,7 @@ def gone_on(body: Body, rest: RemovedCalls) -> Body:
     known_otherwise = body.get("previous_response_id") not in (None, rest.previous)
     if not known_otherwise and not rest.results:
         return body
-    return responses.resumed(body, previous=rest.previous, results=rest.results)
+    return responses_format.resumed(body, previous=rest.previous, results=rest.results)
 
 
 class RemovedCallsStore:

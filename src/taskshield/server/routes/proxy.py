@@ -17,7 +17,7 @@ from taskshield.server.http.errors import Problem, RequestError
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.proxy.disconnects import GONE, ClientGone
 from taskshield.server.proxy.handler import Proxy
-from taskshield.server.proxy.upstream import Upstream
+from taskshield.server.proxy.provider import ProviderClient
 from taskshield.server.services import Services, admitted
 
 NAME = "proxy"
@@ -48,9 +48,9 @@ async def _served(request: Request, caller: Caller) -> Response:
         raise RequestError(400, "invalid_request", "the path is not written plainly")
     # However it is spelled: what the upstream may take for a guarded path is guarded.
     path = f"/{'/'.join(steps)}".lower()
-    wire = BY_PATH.get(path)
-    if wire is not None and request.method == "POST":
-        return await proxy.guarded(request, caller, path, wire)
+    wire_format = BY_PATH.get(path)
+    if wire_format is not None and request.method == "POST":
+        return await proxy.guarded(request, caller, path, wire_format)
     if path.startswith("/v1/responses/") and len(steps) == 3 and request.method == "GET":
         return await proxy.stored(request, caller.tenant, steps[2])
     return await proxy.passed(request)
@@ -73,8 +73,8 @@ def render(problem: Problem) -> Response:
 async def _connected(app: FastAPI) -> AsyncIterator[None]:
     """Keep connections to the upstreams while the server runs."""
     server: Services = app.state.services
-    async with Upstream(server.settings.server.upstream) as upstream:
-        app.state.proxy = Proxy(server, upstream, surface=NAME)
+    async with ProviderClient(server.settings.server.upstream) as provider:
+        app.state.proxy = Proxy(server, provider, surface=NAME)
         yield
 
 

@@ -6,7 +6,7 @@ import openai
 import pytest
 
 from taskshield.adapters.proxy.exchange import Body
-from taskshield.adapters.proxy.openai_chat import body as chat
+from taskshield.adapters.proxy.openai_chat import body as chat_format
 from taskshield.adapters.proxy.openai_chat.stream import ChatAssembly, ChatOutlet
 from taskshield.adapters.proxy.stream_gate import Gate
 from taskshield.core.errors import ConversationError, WireFormatError
@@ -70,7 +70,7 @@ REQUEST: Body = {
 
 
 def test_a_request_is_read_with_the_places_of_its_outputs() -> None:
-    request = chat.read_request(REQUEST)
+    request = chat_format.read_request(REQUEST)
     assert [message.text for message in request.conversation.messages][-2:] == ["one", "two"]
     assert [tool.name for tool in request.conversation.tools] == ["read"]
     assert request.places == (None, None, None, ("messages", 3), ("messages", 4))
@@ -78,9 +78,9 @@ def test_a_request_is_read_with_the_places_of_its_outputs() -> None:
 
 def test_outputs_are_rewritten_and_all_else_is_the_same_object() -> None:
     before = copy.deepcopy(REQUEST)
-    places = chat.read_request(REQUEST).places
+    places = chat_format.read_request(REQUEST).places
     assert places[3] is not None and places[4] is not None
-    body = chat.with_outputs(REQUEST, {places[3]: "[withheld]", places[4]: "two\n\nBeware."})
+    body = chat_format.with_outputs(REQUEST, {places[3]: "[withheld]", places[4]: "two\n\nBeware."})
     assert before == REQUEST
     assert body["messages"][3] == {**before["messages"][3], "content": "[withheld]"}
     assert body["messages"][4]["content"] == [
@@ -92,16 +92,16 @@ def test_outputs_are_rewritten_and_all_else_is_the_same_object() -> None:
 
 
 def test_a_redacted_output_loses_what_nobody_could_read() -> None:
-    body = chat.with_outputs(REQUEST, {("messages", 4): "[removed]"})
+    body = chat_format.with_outputs(REQUEST, {("messages", 4): "[removed]"})
     assert body["messages"][4]["content"] == [{"type": "text", "text": "[removed]"}]
-    assert chat.with_outputs(REQUEST, {("messages", 4): "two"}) == REQUEST
-    assert chat.with_outputs(REQUEST, {}) == REQUEST
+    assert chat_format.with_outputs(REQUEST, {("messages", 4): "two"}) == REQUEST
+    assert chat_format.with_outputs(REQUEST, {}) == REQUEST
 
 
 def test_every_choice_is_a_message_of_its_own() -> None:
     silent = {"role": "assistant", "content": None, "refusal": "I won't."}
     nameless = {"role": "user", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}
-    reply = chat.read_response(answer(called("f"), silent, nameless, nameless))
+    reply = chat_format.read_response(answer(called("f"), silent, nameless, nameless))
     assert reply.id == "chatcmpl-1"
     assert [message.text for message in reply.messages] == ["", "I won't.", "", ""]
     assert [[call.id for call in message.tool_calls] for message in reply.messages] == [
@@ -114,7 +114,7 @@ def test_every_choice_is_a_message_of_its_own() -> None:
 
 def test_only_choices_with_refused_calls_are_changed() -> None:
     body = answer(called("f"), called("g", "h"))
-    cut = chat.without_calls(body, {"id-g"}, "No g.")
+    cut = chat_format.without_calls(body, {"id-g"}, "No g.")
     assert cut["choices"][0] is body["choices"][0] and cut["extra"] is body["extra"]
     message = cut["choices"][1]["message"]
     assert message["content"] == "No g." and [c["id"] for c in message["tool_calls"]] == ["id-h"]
@@ -122,7 +122,7 @@ def test_only_choices_with_refused_calls_are_changed() -> None:
 
 
 def test_an_answer_that_was_cut_short_still_says_so() -> None:
-    cut = chat.without_calls(answer(called("f"), reason="length"), {"id-f"}, "No.")
+    cut = chat_format.without_calls(answer(called("f"), reason="length"), {"id-f"}, "No.")
     assert cut["choices"][0]["finish_reason"] == "length"
     assert "tool_calls" not in cut["choices"][0]["message"]
 
@@ -134,29 +134,31 @@ def test_a_legacy_call_is_a_call() -> None:
         "function_call": {"name": "f", "arguments": "{}"},
     }
     body = answer(message, reason="function_call")
-    (said,) = chat.read_response(body).messages
+    (said,) = chat_format.read_response(body).messages
     assert said.tool_calls == (ToolCall(id="call_0_0", name="f", arguments="{}"),)
-    cut = chat.without_calls(body, {"call_0_0"}, "No.")["choices"][0]
+    cut = chat_format.without_calls(body, {"call_0_0"}, "No.")["choices"][0]
     assert cut["message"] == {"role": "assistant", "content": "No."}
     assert cut["finish_reason"] == "stop"
-    assert chat.without_calls(body, (), "Hm.")["choices"][0]["message"]["function_call"]
-    following = chat.with_feedback({"messages": []}, body, {"call_0_0"}, "No f.")["messages"]
+    assert chat_format.without_calls(body, (), "Hm.")["choices"][0]["message"]["function_call"]
+    following = chat_format.with_feedback({"messages": []}, body, {"call_0_0"}, "No f.")["messages"]
     assert following == [message, {"role": "function", "name": "f", "content": "No f."}]
 
 
 def test_feedback_gives_back_ids_that_the_model_left_out() -> None:
     body = answer({"role": "assistant", "tool_calls": [{"function": {"name": "f"}}]})
-    said, result = chat.with_feedback({"messages": []}, body, {"call_0_0"}, "No.")["messages"]
+    said, result = chat_format.with_feedback({"messages": []}, body, {"call_0_0"}, "No.")[
+        "messages"
+    ]
     assert said["tool_calls"][0]["id"] == result["tool_call_id"] == "call_0_0"
 
 
 def test_several_choices_cannot_go_on() -> None:
     with pytest.raises(ConversationError):
-        chat.with_feedback(REQUEST, answer(called("f"), called("g")), {"id-f"}, "No.")
+        chat_format.with_feedback(REQUEST, answer(called("f"), called("g")), {"id-f"}, "No.")
 
 
 def test_legacy_calls_in_a_stream_are_held() -> None:
-    gate = chat.gate()
+    gate = chat_format.gate()
     stream = [
         chunk(choice({"role": "assistant", "content": None, "function_call": {"name": "send"}})),
         chunk(choice({"function_call": {"arguments": '{"to":'}})),
@@ -189,7 +191,7 @@ def test_several_choices_are_held_together_and_judged_apart() -> None:
         chunk(choice({}, "tool_calls"), choice({}, "tool_calls", 1)),
         DONE,
     ]
-    gate = chat.gate()
+    gate = chat_format.gate()
     assert fed(gate, stream) == b"".join(stream[:2])
     assert gate.complete is not None
     assert [m.text for m in gate.complete.messages] == ["", "Hi. There."]
@@ -210,7 +212,7 @@ def test_calls_that_share_a_number_are_told_apart_by_their_ids(
 ) -> None:
     first, second = numbers
     opening = {"name": "f"}
-    gate = chat.gate()
+    gate = chat_format.gate()
     stream = [
         chunk(choice({"tool_calls": [piece(first, '{"a":1}', id="A", function=opening)]})),
         chunk(choice({"tool_calls": [piece(second, '{"b"', id="B", function=opening)]})),
@@ -233,7 +235,7 @@ def test_calls_that_share_a_number_are_told_apart_by_their_ids(
 
 
 def test_text_in_the_last_chunk_stands_before_the_note() -> None:
-    gate = chat.gate()
+    gate = chat_format.gate()
     stream = [
         chunk(choice({"role": "assistant", "content": "One"})),
         chunk(choice({"content": " two."}, "stop"), usage=USAGE),
@@ -244,7 +246,7 @@ def test_text_in_the_last_chunk_stands_before_the_note() -> None:
 
 
 def test_text_after_calls_is_held_with_them_and_stands_before_the_note() -> None:
-    gate = chat.gate()
+    gate = chat_format.gate()
     call = piece(0, "{}", id="A", type="function", function={"name": "f"})
     stream = [
         chunk(choice({"role": "assistant", "content": "Well."})),
@@ -261,7 +263,7 @@ def test_text_after_calls_is_held_with_them_and_stands_before_the_note() -> None
 
 
 def test_unknown_fields_survive_every_change() -> None:
-    gate = chat.gate()
+    gate = chat_format.gate()
     data = fed(gate, chat_stream(Said(text="Hi.", calls=[Call("A", "f", "{}")])))
     data += b"".join(gate.next_round())
     data += fed(gate, chat_stream(Said(text="Ho.", calls=[Call("B", "g", "{}")], id="2")))
@@ -270,7 +272,7 @@ def test_unknown_fields_survive_every_change() -> None:
 
 
 def test_an_azure_prologue_and_comments_pass() -> None:
-    gate = chat.gate()
+    gate = chat_format.gate()
     prologue = sse({**HEAD, "id": "", "created": 0, "choices": [], "prompt_filter_results": []})
     stream = [prologue, b": PROCESSING\n\n", *chat_stream(Said(calls=[Call("A", "f", "{}")]))]
     assert fed(gate, stream).startswith(prologue + b": PROCESSING\n\n")
@@ -279,14 +281,14 @@ def test_an_azure_prologue_and_comments_pass() -> None:
 
 
 def test_a_comment_does_not_wait_for_the_judge() -> None:
-    gate = chat.gate()
+    gate = chat_format.gate()
     stream = chat_stream(Said(calls=[Call("A", "f", "{}")]))
     assert fed(gate, [*stream[:3], b": still here\n\n"]).endswith(b": still here\n\n")
 
 
 def test_a_stream_may_end_without_saying_so() -> None:
     stream = chat_stream(Said(text="Hi.", calls=[Call("A", "f", "{}")]))[:-1]
-    gate = chat.gate()
+    gate = chat_format.gate()
     data = fed(gate, stream)
     assert gate.complete is not None
     assert data + b"".join(gate.release()) == b"".join(stream)
@@ -295,7 +297,7 @@ def test_a_stream_may_end_without_saying_so() -> None:
 def test_an_error_in_the_stream_goes_on_and_held_calls_do_not() -> None:
     error = sse({"error": {"message": "overloaded", "type": "server_error"}})
     stream = chat_stream(Said(text="Hi.", calls=[Call("A", "f", "{}")]))
-    gate = chat.gate()
+    gate = chat_format.gate()
     data = fed(gate, [*stream[:-3], error, *stream[-3:]])
     assert gate.complete is None and gate.truncated() == []
     assert json.loads(data.split(b"data: ")[-1]) == json.loads(error.removeprefix(b"data: "))
@@ -305,7 +307,7 @@ def test_an_error_in_the_stream_goes_on_and_held_calls_do_not() -> None:
 
 
 def test_the_sdk_raises_when_a_stream_broke_off() -> None:
-    gate = chat.gate()
+    gate = chat_format.gate()
     data = fed(gate, chat_stream(Said(text="Hi.", calls=[Call("A", "f", "{}")]))[:-4])
     with pytest.raises(openai.APIError, match="broke off"):
         read_all(data + b"".join(gate.truncated()))
@@ -320,13 +322,15 @@ def read_all(data: bytes) -> None:
 def test_an_answer_may_not_go_on_after_its_end() -> None:
     stream = chat_stream(Said(text="Hi."))
     late = chunk(choice({"tool_calls": [piece(0, "{}", id="A", function={"name": "f"})]}))
-    gate = chat.gate()
+    gate = chat_format.gate()
     with pytest.raises(WireFormatError, match="after the end"):
         fed(gate, [*stream, late])
     assert gate.complete is None and gate.truncated()
 
 
 def test_an_endless_answer_is_refused() -> None:
-    gate = Gate(assembly=ChatAssembly, outlet=ChatOutlet(), read=chat.read_response, limit=10_000)
+    gate = Gate(
+        assembly=ChatAssembly, outlet=ChatOutlet(), read=chat_format.read_response, limit=10_000
+    )
     with pytest.raises(WireFormatError, match="longer than"):
         fed(gate, [chunk(choice({"content": "x" * 100}))] * 100)

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, TypeAdapter
 
 from taskshield.adapters.proxy.exchange import Body
 from taskshield.adapters.proxy.feedback_rounds import NOT_RUN
-from taskshield.adapters.proxy.openai_responses import body as responses
+from taskshield.adapters.proxy.openai_responses import body as responses_format
 from taskshield.adapters.proxy.openai_responses.items import result
 from taskshield.core.errors import ConversationError, WireFormatError
 from taskshield.core.messages import Opaque, Text, ToolCall
@@ -55,7 +55,7 @@ REQUEST: Body = {
 
 
 def test_a_request_is_read_with_the_places_of_its_outputs() -> None:
-    request = responses.read_request(REQUEST)
+    request = responses_format.read_request(REQUEST)
     assert request.continues == "resp_0"
     places = dict(
         (message.text, place)
@@ -73,7 +73,7 @@ def test_a_request_is_read_with_the_places_of_its_outputs() -> None:
 
 def test_outputs_are_rewritten_and_all_else_is_the_same_object() -> None:
     before = copy.deepcopy(REQUEST)
-    body = responses.with_outputs(
+    body = responses_format.with_outputs(
         REQUEST,
         {
             ("input", 2): "[withheld]",
@@ -111,7 +111,7 @@ def check_input(items: list[Body]) -> None:
     ],
 )
 def test_a_request_says_what_it_goes_on_from(members: Body, continued: str | None) -> None:
-    assert responses.read_request({"input": "go", **members}).continues == continued
+    assert responses_format.read_request({"input": "go", **members}).continues == continued
 
 
 def message(text: str) -> Body:
@@ -157,7 +157,7 @@ def test_what_ran_at_the_provider_cannot_be_refused() -> None:
     refusal = {"type": "refusal", "refusal": "I won't."}
     said = {**message("So."), "role": "user", "content": [*message("So.")["content"], refusal]}
     body = answer(REASONING, searched, mcp, SHELL, shell_output, said, APPROVAL)
-    (read,) = responses.read_response(body).messages
+    (read,) = responses_format.read_response(body).messages
     assert read.parts == (
         Text(text="So."),
         Text(text="I won't."),
@@ -167,7 +167,7 @@ def test_what_ran_at_the_provider_cannot_be_refused() -> None:
     assert read.tool_calls == (
         ToolCall(id="mcpr_1", name="bank.pay", arguments='{"to": "Mallory"}'),
     )
-    cut = responses.without_calls(body, {"mcpr_1", "s", "mcp"}, "No.")
+    cut = responses_format.without_calls(body, {"mcpr_1", "s", "mcp"}, "No.")
     assert cut["output"][:-1] == body["output"][:-1]
     assert cut["output"][-1]["content"][0]["text"] == "No."
 
@@ -180,7 +180,7 @@ def test_calls_of_every_kind_that_a_client_runs_are_calls() -> None:
     new = {"type": "teleport_call", "id": "n", "call_id": "nc", "status": "x", "to": "Mars"}
     spaced = function_call("fc", namespace="crm")
     body = answer(local, custom, SHELL, search, hosted, new, spaced)
-    (read,) = responses.read_response(body).messages
+    (read,) = responses_format.read_response(body).messages
     assert [(call.id, call.name, call.arguments) for call in read.tool_calls] == [
         ("lc", "local_shell", '{"action": {"command": ["rm"]}}'),
         ("cc", "sql", "drop table"),
@@ -198,7 +198,9 @@ def test_feedback_is_given_in_the_form_of_each_call() -> None:
     caller = {"type": "program", "caller_id": "prog"}
     programmed = function_call("f", caller=caller)
     body = answer(custom, programmed, SHELL, patch, local, APPROVAL)
-    following = responses.with_feedback({"input": "go"}, body, {"c", "mcpr_1"}, "No.")["input"]
+    following = responses_format.with_feedback({"input": "go"}, body, {"c", "mcpr_1"}, "No.")[
+        "input"
+    ]
     assert following[:7] == [{"role": "user", "content": "go"}, *body["output"]]
     results = following[7:]
     check_input(results)
@@ -217,16 +219,16 @@ def test_feedback_is_given_in_the_form_of_each_call() -> None:
 def test_calls_that_want_a_picture_cannot_be_answered_in_words() -> None:
     body = answer({"type": "computer_call", "call_id": "x", "id": "x", "action": {}})
     with pytest.raises(ConversationError):
-        responses.with_feedback({"input": "go"}, body, {"x"}, "No.")
-    assert "computer_call" not in json.dumps(responses.without_calls(body, {"x"}, "No."))
+        responses_format.with_feedback({"input": "go"}, body, {"x"}, "No.")
+    assert "computer_call" not in json.dumps(responses_format.without_calls(body, {"x"}, "No."))
 
 
 def test_stored_answers_go_back_as_they_are_and_others_without_ids() -> None:
     sealed = {**REASONING, "encrypted_content": "abc"}
     body = answer(REASONING, sealed, function_call("a"))
-    stored = responses.with_feedback({"input": []}, body, {"a"}, "No.")
+    stored = responses_format.with_feedback({"input": []}, body, {"a"}, "No.")
     assert stored["input"][:3] == body["output"]
-    unstored = responses.with_feedback({"input": [], "store": False}, body, {"a"}, "No.")
+    unstored = responses_format.with_feedback({"input": [], "store": False}, body, {"a"}, "No.")
     assert [item.get("id") for item in unstored["input"]] == [None] * 3
     assert [item["type"] for item in unstored["input"]] == [
         "reasoning",
@@ -237,21 +239,21 @@ def test_stored_answers_go_back_as_they_are_and_others_without_ids() -> None:
 
 def test_feedback_keeps_what_the_request_goes_on_from() -> None:
     body = answer(function_call("a"))
-    following = responses.with_feedback(REQUEST, body, {"a"}, "No.")
+    following = responses_format.with_feedback(REQUEST, body, {"a"}, "No.")
     assert following["previous_response_id"] == "resp_0"
     assert following["input"][:-2] == REQUEST["input"]
     talk = {"conversation": "conv_1", "input": "go"}
     # The conversation has the question and the answer already.
-    assert responses.with_feedback(talk, body, {"a"}, "No.")["input"] == [
+    assert responses_format.with_feedback(talk, body, {"a"}, "No.")["input"] == [
         {"type": "function_call_output", "call_id": "a", "output": "No."}
     ]
 
 
 def test_a_later_request_answers_calls_that_only_the_provider_knows() -> None:
     body = answer(function_call("a"), function_call("b"))
-    results = responses.results_of(body, {"b"}, "Not carried out.")
+    results = responses_format.results_of(body, {"b"}, "Not carried out.")
     client = {"previous_response_id": "resp_1", "input": "And now?"}
-    assert responses.resumed(client, previous="resp_3", results=results) == {
+    assert responses_format.resumed(client, previous="resp_3", results=results) == {
         "previous_response_id": "resp_3",
         "input": [
             {"type": "function_call_output", "call_id": "b", "output": "Not carried out."},
@@ -259,7 +261,7 @@ def test_a_later_request_answers_calls_that_only_the_provider_knows() -> None:
         ],
     }
     talk = {"conversation": "conv_1", "input": []}
-    assert responses.resumed(talk, previous="resp_3", results=results) == {
+    assert responses_format.resumed(talk, previous="resp_3", results=results) == {
         **talk,
         "input": results,
     }
@@ -299,7 +301,7 @@ def custom_call(index: int) -> list[bytes]:
 def test_custom_calls_are_held_too() -> None:
     text = responses_stream(Said(text="Hi."))
     stream = renumbered([*text[:-1], *custom_call(2), text[-1]])
-    gate = responses.gate()
+    gate = responses_format.gate()
     data = fed(gate, stream)
     assert b"sql" not in data and gate.complete is not None
     (read,) = gate.complete.messages
@@ -312,7 +314,7 @@ def test_custom_calls_are_held_too() -> None:
 def test_an_end_that_lists_no_items_is_filled_in() -> None:
     (ending,) = payloads(STREAM[-1])
     for response in ({**ending["response"], "output": []}, {**ending["response"], "output": None}):
-        gate = responses.gate()
+        gate = responses_format.gate()
         data = fed(gate, [*STREAM[:-1], sse({**ending, "response": response}, ending["type"])])
         assert gate.complete is not None
         assert [call.id for call in gate.complete.messages[0].tool_calls] == ["a", "b"]
@@ -322,7 +324,7 @@ def test_an_end_that_lists_no_items_is_filled_in() -> None:
 
 def test_calls_that_only_the_end_lists_are_judged() -> None:
     (ending,) = payloads(STREAM[-1])
-    gate = responses.gate()
+    gate = responses_format.gate()
     fed(gate, [*STREAM[:2], STREAM[-1]])
     assert gate.complete is not None
     assert [call.id for call in gate.complete.messages[0].tool_calls] == ["a", "b"]
@@ -334,7 +336,7 @@ def test_an_incomplete_answer_is_judged_like_any_other() -> None:
     (ending,) = payloads(STREAM[-1])
     ending = {**ending, "type": "response.incomplete"}
     ending["response"] = {**ending["response"], "status": "incomplete"}
-    gate = responses.gate()
+    gate = responses_format.gate()
     fed(gate, [*STREAM[:-1], sse(ending, ending["type"])])
     assert gate.complete is not None
     last = payloads(b"".join(gate.release_without({"a"}, "No.")))[-1]
@@ -354,7 +356,7 @@ def test_provider_tools_and_new_events_pass_at_once_and_in_order() -> None:
             text[-1],
         ]
     )
-    gate = responses.gate()
+    gate = responses_format.gate()
     passed = fed(gate, stream)
     assert passed == b"".join(stream[:-1])
     assert passed + b"".join(gate.release()) == b"".join(stream)
@@ -362,7 +364,7 @@ def test_provider_tools_and_new_events_pass_at_once_and_in_order() -> None:
 
 def test_a_part_of_something_unannounced_is_held() -> None:
     delta = {"output_index": 7, "item_id": "fc", "delta": "{}"}
-    gate = responses.gate()
+    gate = responses_format.gate()
     assert fed(
         gate, [*STREAM[:2], event("response.function_call_arguments.delta", 2, **delta)]
     ) == (b"".join(STREAM[:2]))
@@ -370,9 +372,9 @@ def test_a_part_of_something_unannounced_is_held() -> None:
 
 def test_a_mark_after_the_end_is_released_with_it() -> None:
     stream = [*STREAM, b"data: [DONE]\n\n"]
-    gate = responses.gate()
+    gate = responses_format.gate()
     assert fed(gate, stream) + b"".join(gate.release()) == b"".join(stream)
-    gate = responses.gate()
+    gate = responses_format.gate()
     fed(gate, stream)
     assert gate.release_without({"a"}, "No.")[-1] == b"data: [DONE]\n\n"
 
@@ -382,7 +384,7 @@ def test_items_still_open_when_a_call_begins_are_ended_in_the_next_round() -> No
     opened = next(n for n, each in enumerate(text) if b"output_text.done" in each)
     custom = custom_call(2)
     stream = renumbered([*text[:opened], custom[0], *text[opened:-1], *custom[1:], text[-1]])
-    gate = responses.gate()
+    gate = responses_format.gate()
     data = fed(gate, stream) + b"".join(gate.next_round())
     data += fed(gate, responses_stream(Said(text="Ho.", id="2"))) + b"".join(gate.release())
     assert seen_in_responses(data).texts == ("Hi.", "Ho.")
@@ -396,7 +398,7 @@ def test_a_failed_response_goes_on_without_its_calls(held: bool) -> None:
         "type": "response.failed",
         "response": {**ending["response"], "status": "failed", "error": {"code": "server_error"}},
     }
-    gate = responses.gate()
+    gate = responses_format.gate()
     shown = STREAM[:-1] if held else STREAM[:3]
     data = fed(gate, [*shown, sse(failed, failed["type"])])
     assert gate.complete is None and gate.truncated() == []
@@ -410,7 +412,7 @@ def test_a_failed_response_goes_on_without_its_calls(held: bool) -> None:
 
 
 def test_an_error_event_goes_on() -> None:
-    gate = responses.gate()
+    gate = responses_format.gate()
     data = fed(gate, [*STREAM[:-1], event("error", 99, message="busy", code="x", param=None)])
     numbers = [payload["sequence_number"] for payload in payloads(data)]
     assert numbers == list(range(len(numbers)))
@@ -418,7 +420,7 @@ def test_an_error_event_goes_on() -> None:
 
 
 def test_a_response_that_broke_off_ends_as_failed() -> None:
-    gate = responses.gate()
+    gate = responses_format.gate()
     data = fed(gate, STREAM[:-3]) + b"".join(gate.truncated())
     with openai_client(data) as client:
         with client.responses.stream(model="m", input="go") as stream:
@@ -431,7 +433,7 @@ def test_a_response_that_broke_off_ends_as_failed() -> None:
 
 
 def test_a_response_that_never_began_ends_with_an_error() -> None:
-    (payload,) = payloads(b"".join(responses.gate().truncated()))
+    (payload,) = payloads(b"".join(responses_format.gate().truncated()))
     assert payload["type"] == "error" and payload["sequence_number"] == 0
 
 
@@ -448,4 +450,4 @@ def test_a_response_that_never_began_ends_with_an_error() -> None:
 )
 def test_events_that_make_no_sense_are_refused(members: Body) -> None:
     with pytest.raises(WireFormatError):
-        fed(responses.gate(), [sse(members)])
+        fed(responses_format.gate(), [sse(members)])

@@ -33,12 +33,12 @@ _ZLIB = {"gzip": 31, "x-gzip": 31, "deflate": 47}
 """What `zlib` is told to undo these encodings."""
 
 
-class UpstreamFailed(RequestError):
+class ProviderError(RequestError):
     """The upstream could not be reached, fell silent, or answered with what is no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpstreamRequest:
+class ProviderRequest:
     """A request to an upstream."""
 
     method: str
@@ -57,7 +57,7 @@ class _Base:
     proxy: str | None
 
 
-class Upstream:
+class ProviderClient:
     """The providers that requests are sent to."""
 
     def __init__(self, settings: UpstreamSettings) -> None:
@@ -90,11 +90,11 @@ class Upstream:
         if self._session is not None:
             await self._session.close()
 
-    async def send(self, asked: UpstreamRequest) -> "UpstreamResponse":
+    async def send(self, asked: ProviderRequest) -> "ProviderResponse":
         """Ask, and wait for the first bytes of the answer, whatever its status.
 
         Raises:
-            UpstreamFailed: There is none.
+            ProviderError: There is none.
             Refused: A header cannot be sent.
         """
         assert self._session is not None
@@ -109,9 +109,9 @@ class Upstream:
                 allow_redirects=False,
                 proxy=base.proxy,
             )
-        return UpstreamResponse(response)
+        return ProviderResponse(response)
 
-    def _address(self, asked: UpstreamRequest) -> tuple[_Base, URL]:
+    def _address(self, asked: ProviderRequest) -> tuple[_Base, URL]:
         if is_anthropic(asked):
             base, path = self._anthropic, asked.path
         else:
@@ -121,7 +121,7 @@ class Upstream:
         return base, URL(f"{base.url.origin()}{whole}{'?' if query else ''}{query}", encoded=True)
 
 
-class UpstreamResponse:
+class ProviderResponse:
     """What an upstream answers; to be closed."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
@@ -151,7 +151,7 @@ class UpstreamResponse:
         """The body, decompressed.
 
         Raises:
-            UpstreamFailed: It broke off, or there was silence for too long; or it is compressed in
+            ProviderError: It broke off, or there was silence for too long; or it is compressed in
                 a way that nobody asked for.
         """
         encoding = self._response.headers.get("Content-Encoding", "identity").strip().lower()
@@ -166,13 +166,13 @@ class UpstreamResponse:
             yield unpacked.flush()
         except zlib.error:
             told = "the upstream sent what cannot be decompressed"
-            raise UpstreamFailed(502, "upstream_invalid", told) from None
+            raise ProviderError(502, "upstream_invalid", told) from None
 
     async def raw_chunks(self) -> AsyncGenerator[bytes, None]:
         """The body as it came.
 
         Raises:
-            UpstreamFailed: It broke off, or there was silence for too long.
+            ProviderError: It broke off, or there was silence for too long.
         """
         with _failing():
             async for chunk in self._response.content.iter_any():
@@ -183,7 +183,7 @@ class UpstreamResponse:
         self._response.release()
 
 
-def is_anthropic(asked: UpstreamRequest) -> bool:
+def is_anthropic(asked: ProviderRequest) -> bool:
     """Whether a request is meant for Anthropic; the other paths under /v1 are OpenAI's.
 
     Both have e.g. /v1/models, but Anthropic's clients always name a version.
@@ -225,7 +225,7 @@ def _headers(headers: Headers) -> "CIMultiDict[str]":
 def _unpacker(encoding: str) -> "zlib._Decompress":
     if encoding not in _ZLIB:
         told = "the upstream compressed its answer, which was not asked for"
-        raise UpstreamFailed(502, "upstream_invalid", told)
+        raise ProviderError(502, "upstream_invalid", told)
     return zlib.decompressobj(_ZLIB[encoding])
 
 
@@ -235,14 +235,12 @@ def _failing() -> Iterator[None]:
     try:
         yield
     except TimeoutError:
-        raise UpstreamFailed(
+        raise ProviderError(
             504, "upstream_timeout", "the upstream did not answer in time"
         ) from None
     except aiohttp.ClientConnectorError:
-        raise UpstreamFailed(
-            502, "upstream_unreachable", "the upstream cannot be reached"
-        ) from None
+        raise ProviderError(502, "upstream_unreachable", "the upstream cannot be reached") from None
     except (aiohttp.ClientError, OSError):
-        raise UpstreamFailed(
+        raise ProviderError(
             502, "upstream_broke_off", "the connection to the upstream broke off"
         ) from None

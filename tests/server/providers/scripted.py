@@ -102,7 +102,7 @@ Behaviour: TypeAlias = Callable[[Exchange], None]
 def whole(asked: Asked, said: Said) -> bytes:
     """What was said as an answer in one piece; laid out as no JSON library does by itself."""
     bench = PATHS[asked.path]
-    gate = bench.wire.gate()
+    gate = bench.wire_format.gate()
     fed(gate, bench.stream(said))
     return json.dumps(gate.response, indent=1, ensure_ascii=False).encode()
 
