@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskshield import AsyncSession, AsyncShield, Case, Decision, Level, Shield, Tier, decide
+from taskshield import AsyncSession, AsyncShield, Decision, Level, Shield, Tier
 from taskshield.adapters import stored_values
+from taskshield.core.decisions import Case
 from taskshield.core.errors import (
     JudgeBudgetExceeded,
     JudgeOutputInvalid,
@@ -15,6 +16,7 @@ from taskshield.core.errors import (
     JudgeUnavailable,
 )
 from taskshield.core.messages import Message, Text, ToolCall, digest
+from taskshield.engine.decide import decide
 from taskshield.engine.state import SessionState
 from taskshield.judges.llm.judge import LLMJudge
 from tests.judging import TableJudge

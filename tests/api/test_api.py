@@ -13,19 +13,17 @@ import pytest
 from taskshield import (
     AsyncShield,
     ConfigError,
-    ConversationError,
     Decision,
     Shield,
     Tier,
     ToolCall,
-    ToolOutputRejected,
     ToolSpec,
-    WireFormatError,
 )
 from taskshield.api.background_loop import BackgroundLoop
 from taskshield.api.sessions import AnyToolCall
 from taskshield.api.shields import AnyTool
 from taskshield.core.assessments import Assessment
+from taskshield.core.errors import ConversationError, ToolOutputRejected, WireFormatError
 from taskshield.core.judge import SessionView
 from taskshield.core.messages import Message
 from tests.judging import TableJudge

@@ -42,8 +42,8 @@ from taskshield import (
     Decision,
     MissingExtraError,
     Shield,
-    WireFormatError,
 )
+from taskshield.core.errors import WireFormatError
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message
 from taskshield.integrations.langchain import MARK, ShieldMiddleware, ShieldState

@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskshield import AsyncShield, Case, Decision, Level, decide
+from taskshield import AsyncShield, Decision, Level
 from taskshield.adapters import stored_values
 from taskshield.core.assessments import AssessedInstruction, Score, Trace
+from taskshield.core.decisions import Case
 from taskshield.core.instructions import Span
 from taskshield.core.messages import Message, Text, ToolCall, digest
 from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier
+from taskshield.engine.decide import decide
 from taskshield.engine.state import SessionState
 from taskshield.stores.secrets.redaction import _TEXTS, redacted, redacted_case, redacted_state
 from tests.judging import TableJudge

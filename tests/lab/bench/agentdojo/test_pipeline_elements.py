@@ -9,7 +9,8 @@ import pytest
 from agentdojo.agent_pipeline import AgentPipeline, InitQuery
 from agentdojo.functions_runtime import FunctionCall, FunctionsRuntime, make_function
 
-from taskshield import ConversationError, Decision, MissingExtraError, Shield
+from taskshield import Decision, MissingExtraError, Shield
+from taskshield.core.errors import ConversationError
 from taskshield.core.levels import Level
 from taskshield_lab.bench.agentdojo import attack_placement, suites
 from taskshield_lab.bench.agentdojo.pipeline_elements import (

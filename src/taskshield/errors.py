@@ -1,0 +1,41 @@
+"""Public: every exception that taskshield raises on purpose. `core.errors` draws them as a tree."""
+
+from taskshield.core.errors import (
+    ConfigError,
+    ConversationError,
+    JudgeBudgetExceeded,
+    JudgeError,
+    JudgeOutputInvalid,
+    JudgeOverwhelmed,
+    JudgeTimeout,
+    JudgeUnavailable,
+    MissingExtraError,
+    ModelError,
+    PrivilegeError,
+    StoreConflict,
+    StoreError,
+    TaskShieldError,
+    ToolOutputRejected,
+    UpstreamError,
+    WireFormatError,
+)
+
+__all__ = [
+    "ConfigError",
+    "ConversationError",
+    "JudgeBudgetExceeded",
+    "JudgeError",
+    "JudgeOutputInvalid",
+    "JudgeOverwhelmed",
+    "JudgeTimeout",
+    "JudgeUnavailable",
+    "MissingExtraError",
+    "ModelError",
+    "PrivilegeError",
+    "StoreConflict",
+    "StoreError",
+    "TaskShieldError",
+    "ToolOutputRejected",
+    "UpstreamError",
+    "WireFormatError",
+]
