@@ -2,8 +2,8 @@ import pytest
 
 from taskshield.clients.anthropic import AnthropicClient
 from taskshield.core.chat import FinishReason
+from tests.clients.providers import ANTHROPIC, SCHEMA, ask
 from tests.clients.upstream import Upstream, answer, anthropic_body
-from tests.clients.wires import ANTHROPIC, SCHEMA, ask
 
 
 def test_structured_output_is_asked_for() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from taskshield.clients.failures import refused, unexpected
 from taskshield.core.errors import UpstreamError
+from tests.clients.providers import KEY, PROMPT, REQUEST, Provider, ask, failure, for_every_provider
 from tests.clients.upstream import (
     RETRY_AT_ONCE,
     Behaviour,
@@ -17,7 +18,6 @@ from tests.clients.upstream import (
     hang,
     hang_up,
 )
-from tests.clients.wires import KEY, PROMPT, REQUEST, Wire, ask, failure, on_every_wire
 
 
 def shown(error: UpstreamError) -> str:
@@ -25,67 +25,67 @@ def shown(error: UpstreamError) -> str:
     return "".join([str(error), repr(error), *traceback.format_exception(error)])
 
 
-@on_every_wire
-def test_too_many_requests_is_tried_again(wire: Wire) -> None:
+@for_every_provider
+def test_too_many_requests_is_tried_again(provider: Provider) -> None:
     busy = answer({"error": {"message": "slow down"}}, status=429, headers=RETRY_AT_ONCE)
-    with Upstream(busy, busy, answer(wire.ok("done"))) as upstream:
-        assert ask(wire.client(upstream, retries=2))[0].text == "done"
+    with Upstream(busy, busy, answer(provider.ok("done"))) as upstream:
+        assert ask(provider.client(upstream, retries=2))[0].text == "done"
         assert len(upstream.seen) == 3
 
 
-@on_every_wire
-def test_a_connection_closed_without_an_answer_is_tried_again(wire: Wire) -> None:
-    with Upstream(hang_up, answer(wire.ok("done"))) as upstream:
-        assert ask(wire.client(upstream, retries=1))[0].text == "done"
+@for_every_provider
+def test_a_connection_closed_without_an_answer_is_tried_again(provider: Provider) -> None:
+    with Upstream(hang_up, answer(provider.ok("done"))) as upstream:
+        assert ask(provider.client(upstream, retries=1))[0].text == "done"
 
 
-@on_every_wire
-def test_retries_end(wire: Wire) -> None:
+@for_every_provider
+def test_retries_end(provider: Provider) -> None:
     broken = answer({"error": {"message": "oops"}}, status=500, headers=RETRY_AT_ONCE)
     with Upstream(broken) as upstream:
-        error = failure(wire.client(upstream, retries=2))
+        error = failure(provider.client(upstream, retries=2))
         assert (error.status, error.timeout) == (500, False)
         assert len(upstream.seen) == 3
 
 
-@on_every_wire
-def test_a_hang_is_a_timeout(wire: Wire) -> None:
+@for_every_provider
+def test_a_hang_is_a_timeout(provider: Provider) -> None:
     with Upstream(hang) as upstream:
-        error = failure(wire.client(upstream, timeout_s=0.2))
+        error = failure(provider.client(upstream, timeout_s=0.2))
     assert (error.status, error.timeout) == (None, True)
 
 
-@on_every_wire
+@for_every_provider
 @pytest.mark.parametrize("status", [408, 504])
-def test_a_status_that_means_timeout_is_a_timeout(wire: Wire, status: int) -> None:
+def test_a_status_that_means_timeout_is_a_timeout(provider: Provider, status: int) -> None:
     with Upstream(answer({}, status=status)) as upstream:
-        error = failure(wire.client(upstream))
+        error = failure(provider.client(upstream))
     assert (error.status, error.timeout) == (status, True)
 
 
-@on_every_wire
+@for_every_provider
 @pytest.mark.parametrize("behaviour", [hang_up, cut_off({"choices": [], "content": []})])
-def test_a_broken_connection_is_an_upstream_error(wire: Wire, behaviour: Behaviour) -> None:
+def test_a_broken_connection_is_an_upstream_error(provider: Provider, behaviour: Behaviour) -> None:
     with Upstream(behaviour) as upstream:
-        error = failure(wire.client(upstream))
+        error = failure(provider.client(upstream))
     assert str(error) == "the connection to the endpoint failed"
     assert (error.status, error.timeout) == (None, False)
 
 
-@on_every_wire
-def test_an_endpoint_that_is_not_there_is_an_upstream_error(wire: Wire) -> None:
+@for_every_provider
+def test_an_endpoint_that_is_not_there_is_an_upstream_error(provider: Provider) -> None:
     with Upstream(hang_up) as upstream:
         pass
-    assert failure(wire.client(upstream)).status is None
+    assert failure(provider.client(upstream)).status is None
 
 
-@on_every_wire
+@for_every_provider
 @pytest.mark.parametrize("status", [401, 400])
-def test_an_error_body_is_never_shown(wire: Wire, status: int) -> None:
+def test_an_error_body_is_never_shown(provider: Provider, status: int) -> None:
     said = f"Incorrect API key provided: {KEY}, for: {PROMPT}"
     body = {"error": {"message": said, "code": KEY, "type": "authentication_error"}}
     with Upstream(answer(body, status=status)) as upstream:
-        error = failure(wire.client(upstream))
+        error = failure(provider.client(upstream))
     assert error.status == status
     assert str(error) == f"the endpoint answered with status {status} (authentication_error)"
     assert KEY not in shown(error)
@@ -94,7 +94,7 @@ def test_an_error_body_is_never_shown(wire: Wire, status: int) -> None:
     assert error.__context__ is None
 
 
-@on_every_wire
+@for_every_provider
 @pytest.mark.parametrize(
     "body",
     [
@@ -116,44 +116,44 @@ def test_an_error_body_is_never_shown(wire: Wire, status: int) -> None:
     ],
     ids=lambda body: body[:30].decode(errors="replace"),
 )
-def test_an_answer_of_the_wrong_shape_is_an_upstream_error(wire: Wire, body: bytes) -> None:
+def test_an_answer_of_the_wrong_shape_is_an_upstream_error(provider: Provider, body: bytes) -> None:
     with Upstream(answer(body)) as upstream:
-        error = failure(wire.client(upstream))
+        error = failure(provider.client(upstream))
     assert str(error) == "the endpoint's answer could not be read"
     assert error.status == 200
     assert PROMPT not in shown(error)
     assert error.__context__ is None
 
 
-@on_every_wire
+@for_every_provider
 @pytest.mark.parametrize("content_type", ["application/json", "text/html"])
-def test_half_a_json_is_an_upstream_error(wire: Wire, content_type: str) -> None:
-    whole = json.dumps(wire.ok("a private answer")).encode()
+def test_half_a_json_is_an_upstream_error(provider: Provider, content_type: str) -> None:
+    whole = json.dumps(provider.ok("a private answer")).encode()
     half = answer(whole[: len(whole) // 2], headers={"Content-Type": content_type})
     with Upstream(half) as upstream:
-        error = failure(wire.client(upstream))
+        error = failure(provider.client(upstream))
     assert "private" not in shown(error)
 
 
-@on_every_wire
+@for_every_provider
 @pytest.mark.parametrize(
     ("flaw", "raised"), [(f"{PROMPT} \ud800", "UnicodeEncodeError"), (object(), "TypeError")]
 )
 def test_a_request_that_cannot_be_written_is_an_upstream_error(
-    wire: Wire, flaw: object, raised: str
+    provider: Provider, flaw: object, raised: str
 ) -> None:
     with Upstream(hang_up) as upstream:
-        error = failure(wire.client(upstream), replace(REQUEST, schema={"title": flaw}))
+        error = failure(provider.client(upstream), replace(REQUEST, schema={"title": flaw}))
         assert upstream.seen == []
     assert str(error) == f"the request failed ({raised})"
     assert PROMPT not in shown(error)
     assert error.__context__ is None
 
 
-@on_every_wire
-def test_a_client_works_on_after_a_failure(wire: Wire) -> None:
-    with Upstream(answer(b"half", status=503), answer(wire.ok("done"))) as upstream:
-        client = wire.client(upstream, retries=1)
+@for_every_provider
+def test_a_client_works_on_after_a_failure(provider: Provider) -> None:
+    with Upstream(answer(b"half", status=503), answer(provider.ok("done"))) as upstream:
+        client = provider.client(upstream, retries=1)
         assert [reply.text for reply in ask(client, REQUEST, REQUEST)] == ["done", "done"]
 
 

@@ -9,8 +9,8 @@ from taskshield.clients.failures import Failure, refused, timed_out
 from taskshield.clients.negotiation import Dialect, Feature, Negotiator
 from taskshield.core.chat import ChatRequest
 from taskshield.core.errors import UpstreamError
+from tests.clients.providers import OPENAI, REQUEST, Provider, ask, failure, for_every_provider
 from tests.clients.upstream import Behaviour, Seen, Upstream, answer, by_request
-from tests.clients.wires import OPENAI, REQUEST, Wire, ask, failure, on_every_wire
 
 
 def rejection(message: str, *, param: str | None = None, status: int = 400) -> Behaviour:
@@ -18,69 +18,75 @@ def rejection(message: str, *, param: str | None = None, status: int = 400) -> B
     return answer({"type": "error", "error": details}, status=status)
 
 
-@on_every_wire
-def test_a_rejected_temperature_is_left_out_and_that_is_remembered(wire: Wire) -> None:
+@for_every_provider
+def test_a_rejected_temperature_is_left_out_and_that_is_remembered(provider: Provider) -> None:
     fussy = rejection("`temperature` is deprecated for this model.")
-    with Upstream(fussy, answer(wire.ok("done"))) as upstream:
-        ask(wire.client(upstream), REQUEST, REQUEST)
+    with Upstream(fussy, answer(provider.ok("done"))) as upstream:
+        ask(provider.client(upstream), REQUEST, REQUEST)
         assert ["temperature" in body for body in upstream.bodies] == [True, False, False]
-        assert all(wire.format_field in body for body in upstream.bodies)
+        assert all(provider.format_field in body for body in upstream.bodies)
 
 
-@on_every_wire
+@for_every_provider
 @pytest.mark.parametrize("status", [400, 422])
-def test_a_rejected_format_is_left_out_and_that_is_remembered(wire: Wire, status: int) -> None:
+def test_a_rejected_format_is_left_out_and_that_is_remembered(
+    provider: Provider, status: int
+) -> None:
     def choose(seen: Seen) -> Behaviour:
-        if wire.format_field in seen.body:
-            return rejection(f"{wire.format_field}: Extra inputs are not permitted", status=status)
-        return answer(wire.ok("done"))
+        if provider.format_field in seen.body:
+            return rejection(
+                f"{provider.format_field}: Extra inputs are not permitted", status=status
+            )
+        return answer(provider.ok("done"))
 
     with Upstream(by_request(choose)) as upstream:
-        ask(wire.client(upstream), REQUEST)
+        ask(provider.client(upstream), REQUEST)
         first = len(upstream.seen)
-        assert wire.format_field not in upstream.bodies[-1]
+        assert provider.format_field not in upstream.bodies[-1]
         assert upstream.bodies[-1]["temperature"] == 0
-        ask(wire.client(upstream), REQUEST, REQUEST)
+        ask(provider.client(upstream), REQUEST, REQUEST)
         assert len(upstream.seen) == 2 * first + 1
 
 
-@on_every_wire
-def test_several_features_can_be_rejected_one_after_the_other(wire: Wire) -> None:
+@for_every_provider
+def test_several_features_can_be_rejected_one_after_the_other(provider: Provider) -> None:
     def choose(seen: Seen) -> Behaviour:
         if "temperature" in seen.body:
             return rejection("no temperature here")
-        if wire.format_field in seen.body:
-            return rejection(f"no {wire.format_field} either")
-        return answer(wire.ok("done"))
+        if provider.format_field in seen.body:
+            return rejection(f"no {provider.format_field} either")
+        return answer(provider.ok("done"))
 
     with Upstream(by_request(choose)) as upstream:
-        assert ask(wire.client(upstream))[0].text == "done"
+        assert ask(provider.client(upstream))[0].text == "done"
 
 
-@on_every_wire
-def test_a_rejection_that_names_nothing_is_blamed_on_the_format(wire: Wire) -> None:
+@for_every_provider
+def test_a_rejection_that_names_nothing_is_blamed_on_the_format(provider: Provider) -> None:
     def choose(seen: Seen) -> Behaviour:
-        if wire.format_field in seen.body:
+        if provider.format_field in seen.body:
             return answer(b"Bad Request", status=400)
-        return answer(wire.ok("done"))
+        return answer(provider.ok("done"))
 
     with Upstream(by_request(choose)) as upstream:
-        assert ask(wire.client(upstream))[0].text == "done"
+        assert ask(provider.client(upstream))[0].text == "done"
         assert upstream.bodies[-1]["temperature"] == 0
 
 
-@on_every_wire
-def test_a_rejection_that_nothing_helps_is_an_error_and_is_not_remembered(wire: Wire) -> None:
+@for_every_provider
+def test_a_rejection_that_nothing_helps_is_an_error_and_is_not_remembered(
+    provider: Provider,
+) -> None:
     def choose(seen: Seen) -> Behaviour:
         if "too long" in str(seen.body):
             return rejection("the prompt is too long")
-        return answer(wire.ok("done"))
+        return answer(provider.ok("done"))
 
     long = ChatRequest(
         system="too long", turns=REQUEST.turns, schema_name="s", schema={}, max_tokens=1
     )
     with Upstream(by_request(choose)) as upstream:
-        client = wire.client(upstream)
+        client = provider.client(upstream)
 
         async def run() -> None:
             with pytest.raises(UpstreamError) as caught:
@@ -88,7 +94,7 @@ def test_a_rejection_that_nothing_helps_is_an_error_and_is_not_remembered(wire: 
             assert caught.value.status == 400
             assert len(upstream.seen) <= 4
             await client.complete(REQUEST)
-            assert wire.format_field in upstream.bodies[-1]
+            assert provider.format_field in upstream.bodies[-1]
             before = len(upstream.seen)
             with pytest.raises(UpstreamError):
                 await client.complete(long)
@@ -99,18 +105,20 @@ def test_a_rejection_that_nothing_helps_is_an_error_and_is_not_remembered(wire: 
         asyncio.run(run())
 
 
-@on_every_wire
-def test_an_endpoint_that_rejects_everything_is_left_after_a_few_attempts(wire: Wire) -> None:
-    every_name = f"temperature, max_tokens, max_completion_tokens, {wire.format_field}"
+@for_every_provider
+def test_an_endpoint_that_rejects_everything_is_left_after_a_few_attempts(
+    provider: Provider,
+) -> None:
+    every_name = f"temperature, max_tokens, max_completion_tokens, {provider.format_field}"
     with Upstream(rejection(every_name)) as upstream:
-        assert failure(wire.client(upstream)).status == 400
+        assert failure(provider.client(upstream)).status == 400
         assert len(upstream.seen) <= 6
 
 
-@on_every_wire
-def test_other_statuses_do_not_change_the_request(wire: Wire) -> None:
+@for_every_provider
+def test_other_statuses_do_not_change_the_request(provider: Provider) -> None:
     with Upstream(answer({"error": {"message": "temperature"}}, status=403)) as upstream:
-        failure(wire.client(upstream))
+        failure(provider.client(upstream))
         assert len(upstream.seen) == 1
 
 

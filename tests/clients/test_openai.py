@@ -4,6 +4,7 @@ import pytest
 
 from taskshield.clients.openai import OpenAIClient
 from taskshield.core.chat import FinishReason
+from tests.clients.providers import OPENAI, REQUEST, SCHEMA, ask
 from tests.clients.upstream import (
     RETRY_AT_ONCE,
     Behaviour,
@@ -13,7 +14,6 @@ from tests.clients.upstream import (
     by_request,
     openai_body,
 )
-from tests.clients.wires import OPENAI, REQUEST, SCHEMA, ask
 
 
 def test_structured_output_is_asked_for_in_strict_mode() -> None:

@@ -6,7 +6,7 @@ from taskshield.clients.scripted import ScriptedClient, ScriptedReply
 from taskshield.core.chat import ChatClient, ChatReply, ChatRequest
 from taskshield.core.errors import UpstreamError
 from taskshield.core.usage import Usage
-from tests.clients.wires import REQUEST, ask
+from tests.clients.providers import REQUEST, ask
 
 
 def test_replies_come_in_order_and_then_run_out() -> None:

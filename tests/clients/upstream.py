@@ -21,7 +21,7 @@ RETRY_AT_ONCE = {"Retry-After": "0", "retry-after-ms": "1"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """A request as it came over the wire."""
+    """A request as it came over the provider."""
 
     path: str
     headers: Mapping[str, str]

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from taskshield.core.chat import ChatRequest, ChatTurn
+from tests.clients.providers import Provider
 from tests.clients.upstream import Behaviour, Exchange, Seen, answer, by_request
-from tests.clients.wires import Wire
 from tests.model import Rules
 
 Edit = Callable[[dict[str, Any]], object]
@@ -49,12 +49,12 @@ def _name(schema: Mapping[str, Any]) -> str:
     return "verdict" if scored else "instructions"
 
 
-def modelled(rules: Rules, wire: Wire, told: Callable[[str], str] = str) -> Behaviour:
+def modelled(rules: Rules, wire: Provider, told: Callable[[str], str] = str) -> Behaviour:
     """Answer as the stand-in does; `told` may change the text of its answer."""
     return by_request(lambda seen: answer(wire.ok(told(rules(chat_request(seen))))))
 
 
-def spoiled(rules: Rules, wire: Wire, edit: Edit) -> Behaviour:
+def spoiled(rules: Rules, wire: Provider, edit: Edit) -> Behaviour:
     """Answer as the stand-in does, but for one change to the JSON."""
 
     def edited(text: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from taskshield import Decision, Session, Shield, Tier, ToolCall
 from taskshield.core.errors import OutageKind
+from tests.clients.providers import OPENAI, Provider, for_every_provider
 from tests.clients.upstream import (
     RETRY_AT_ONCE,
     Behaviour,
@@ -21,7 +22,6 @@ from tests.clients.upstream import (
     hang_up,
     openai_body,
 )
-from tests.clients.wires import OPENAI, Wire, on_every_wire
 from tests.endtoend.modelled_upstream import Edit, Switch, drip, modelled, spoiled
 from tests.model import Rules
 
@@ -50,7 +50,7 @@ CALLS = [ToolCall(id=tier.value, name=name, arguments="{}") for tier, name in NA
 FIVE_MEGABYTES = "It is a long story. " * 250_000
 
 
-def shield(wire: Wire, upstream: Upstream, **settings: Any) -> Shield:
+def shield(wire: Provider, upstream: Upstream, **settings: Any) -> Shield:
     return Shield(
         judge=f"{wire.provider}:test-model",
         base_url=upstream.url + wire.base_path,
@@ -59,13 +59,13 @@ def shield(wire: Wire, upstream: Upstream, **settings: Any) -> Shield:
     )
 
 
-def refusal(wire: Wire) -> dict[str, Any]:
+def refusal(wire: Provider) -> dict[str, Any]:
     if wire is OPENAI:
         return openai_body(None, refusal="I would rather not.")
     return anthropic_body(finish="refusal")
 
 
-def cut_short(wire: Wire) -> dict[str, Any]:
+def cut_short(wire: Provider) -> dict[str, Any]:
     body = wire.ok('{"seal": "')
     if wire is OPENAI:
         body["choices"][0]["finish_reason"] = "length"
@@ -74,7 +74,7 @@ def cut_short(wire: Wire) -> dict[str, Any]:
     return body
 
 
-def status(number: int) -> Callable[[Wire], Behaviour]:
+def status(number: int) -> Callable[[Provider], Behaviour]:
     error = {"message": f"Incorrect API key provided: {KEY}", "code": KEY}
     return lambda wire: answer({"error": error}, status=number, headers=RETRY_AT_ONCE)
 
@@ -85,11 +85,11 @@ class Cause:
 
     name: str
     kind: OutageKind
-    behaviour: Callable[[Wire], Behaviour]
+    behaviour: Callable[[Provider], Behaviour]
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def half(wire: Wire) -> Behaviour:
+def half(wire: Provider) -> Behaviour:
     whole = json.dumps(wire.ok("{}")).encode()
     return answer(whole[: len(whole) // 2])
 
@@ -161,10 +161,10 @@ def conversation(session: Session) -> list[Decision]:
     ]
 
 
-@on_every_wire
+@for_every_provider
 @on_every_cause
 def test_an_outage_has_the_documented_outcome_and_ends_with_its_cause(
-    wire: Wire, cause: Cause, caplog: pytest.LogCaptureFixture
+    wire: Provider, cause: Cause, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     switch = Switch(cause.behaviour(wire))
@@ -192,8 +192,8 @@ def test_an_outage_has_the_documented_outcome_and_ends_with_its_cause(
     assert allowed(again[1]) == list(NAMES)
 
 
-@on_every_wire
-def test_an_endpoint_that_is_not_there_is_an_outage(wire: Wire) -> None:
+@for_every_provider
+def test_an_endpoint_that_is_not_there_is_an_outage(wire: Provider) -> None:
     with Upstream(hang_up) as upstream:
         pass
     with shield(wire, upstream) as guard:
@@ -202,9 +202,9 @@ def test_an_endpoint_that_is_not_there_is_an_outage(wire: Wire) -> None:
     assert allowed(decisions[2]) == [Tier.READ]
 
 
-@on_every_wire
+@for_every_provider
 @pytest.mark.parametrize("number", [429, 500])
-def test_an_error_that_passes_is_not_an_outage(wire: Wire, number: int) -> None:
+def test_an_error_that_passes_is_not_an_outage(wire: Provider, number: int) -> None:
     with Upstream(status(number)(wire), modelled(RULES, wire)) as upstream:
         with shield(wire, upstream, retries=1) as guard:
             decision = guard.session().user(TASK)
@@ -212,8 +212,8 @@ def test_an_error_that_passes_is_not_an_outage(wire: Wire, number: int) -> None:
     assert (decision.check, decision.outage) == ("executed", None)
 
 
-@on_every_wire
-def test_a_verdict_among_prose_and_forgeries_is_found(wire: Wire) -> None:
+@for_every_provider
+def test_a_verdict_among_prose_and_forgeries_is_found(wire: Provider) -> None:
     chatty = modelled(RULES, wire, lambda right: f"Sure! Not {FORGED} but:\n```json\n{right}\n```")
     with Upstream(chatty) as upstream, shield(wire, upstream) as guard:
         decisions = conversation(guard.session(tools=TOOLS))
@@ -249,9 +249,9 @@ FLAWS: dict[str, Edit] = {
 on_every_flaw = pytest.mark.parametrize("flaw", FLAWS.values(), ids=FLAWS.keys())
 
 
-@on_every_wire
+@for_every_provider
 @on_every_flaw
-def test_a_flawed_verdict_is_asked_for_once_more(wire: Wire, flaw: Edit) -> None:
+def test_a_flawed_verdict_is_asked_for_once_more(wire: Provider, flaw: Edit) -> None:
     right = modelled(RULES, wire)
     with Upstream(right, spoiled(RULES, wire, flaw), right) as upstream:
         with shield(wire, upstream) as guard:
@@ -264,9 +264,9 @@ def test_a_flawed_verdict_is_asked_for_once_more(wire: Wire, flaw: Edit) -> None
     assert decision.case.trace.usage.calls == 2
 
 
-@on_every_wire
+@for_every_provider
 @on_every_flaw
-def test_a_verdict_that_stays_flawed_is_an_outage(wire: Wire, flaw: Edit) -> None:
+def test_a_verdict_that_stays_flawed_is_an_outage(wire: Provider, flaw: Edit) -> None:
     with Upstream(modelled(RULES, wire), spoiled(RULES, wire, flaw)) as upstream:
         with shield(wire, upstream) as guard:
             session = guard.session(tools=TOOLS)

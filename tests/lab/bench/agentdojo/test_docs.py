@@ -5,8 +5,8 @@ from agentdojo.functions_runtime import FunctionsRuntime
 
 from taskshield import Shield
 from taskshield_lab.bench.agentdojo import suites
+from tests.clients.providers import OPENAI
 from tests.clients.upstream import Upstream
-from tests.clients.wires import OPENAI
 from tests.endtoend.modelled_upstream import modelled
 from tests.integrations.examples import printed_by
 from tests.judging import TableJudge

@@ -1,4 +1,4 @@
-"""The two wires, as values to parametrise over: what every client must do, on each of them."""
+"""The two providers, as values to parametrise over: what each client must do with each of them."""
 
 import asyncio
 from collections.abc import Callable
@@ -30,10 +30,10 @@ REQUEST = ChatRequest(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wire:
-    """One provider's wire and the client that speaks it."""
+class Provider:
+    """One provider and the client that speaks its API."""
 
-    provider: str
+    name: str
     make: Callable[..., ChatClient]
     path: str
     """Where the client posts to."""
@@ -59,8 +59,8 @@ class Wire:
         )
 
 
-OPENAI = Wire(
-    provider="openai",
+OPENAI = Provider(
+    name="openai",
     make=OpenAIClient,
     path="/v1/chat/completions",
     base_path="/v1",
@@ -68,8 +68,8 @@ OPENAI = Wire(
     format_field="response_format",
     variable="OPENAI_API_KEY",
 )
-ANTHROPIC = Wire(
-    provider="anthropic",
+ANTHROPIC = Provider(
+    name="anthropic",
     make=AnthropicClient,
     path="/v1/messages",
     base_path="",
@@ -78,8 +78,8 @@ ANTHROPIC = Wire(
     variable="ANTHROPIC_API_KEY",
 )
 
-on_every_wire = pytest.mark.parametrize(
-    "wire", [OPENAI, ANTHROPIC], ids=lambda wire: str(wire.provider)
+for_every_provider = pytest.mark.parametrize(
+    "provider", [OPENAI, ANTHROPIC], ids=lambda provider: str(provider.name)
 )
 
 

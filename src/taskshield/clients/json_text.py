@@ -1,4 +1,4 @@
-"""What both wires share: text that can be sent, and answers that are read with suspicion."""
+"""Text that can be sent as JSON, and answers that are read as untrusted JSON."""
 
 from typing import TypeVar
 
@@ -9,11 +9,11 @@ from taskshield.core.errors import UpstreamError
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
-def sendable(text: str) -> str:
+def encodable(text: str) -> str:
     """The same text without lone surrogates.
 
     JSON from a hostile tool can hold them as escapes. They have no UTF-8 form, so the request would
-    fail on our side, and whoever plants one could switch the judge off.
+    fail on our side, and an attacker could switch the judge off with one of them.
     """
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -21,8 +21,8 @@ def sendable(text: str) -> str:
 def read_answer(model: type[_Answer], body: bytes) -> _Answer:
     """Read the body of a successful answer.
 
-    The SDKs' own models are not used for this: they take whatever comes without a check, and a
-    wrong shape shows only later, as an AttributeError.
+    The SDKs' own models are not used for this: they accept any JSON without a check, and a wrong
+    shape shows only later, as an AttributeError.
 
     Raises:
         UpstreamError: The body is not JSON, or not of this shape.
