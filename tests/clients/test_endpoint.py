@@ -24,7 +24,7 @@ def test_without_any_key_an_own_server_gets_a_placeholder(
 
 @for_every_provider
 def test_without_key_and_address_the_error_says_what_to_set(provider: Provider) -> None:
-    with pytest.raises(ConfigError, match=f"set {provider.variable} or api_key"):
+    with pytest.raises(ConfigError, match=f"Set {provider.variable} or api_key"):
         provider.make(model="m")
 
 
@@ -41,7 +41,7 @@ def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(
     else:
         source = "api_key"
         given = key
-    with pytest.raises(ConfigError, match=f"^{source} is empty or has") as caught:
+    with pytest.raises(ConfigError, match=f"^{source} cannot be sent as an API key") as caught:
         provider.make(model="m", api_key=given)
     assert "1234" not in str(caught.value)
 

@@ -68,7 +68,7 @@ def test_a_status_that_means_timeout_is_a_timeout(provider: Provider, status: in
 def test_a_broken_connection_is_an_upstream_error(provider: Provider, behaviour: Behaviour) -> None:
     with Upstream(behaviour) as upstream:
         error = failure(provider.client(upstream))
-    assert str(error) == "the connection to the endpoint failed"
+    assert str(error) == "The connection to the endpoint failed."
     assert (error.status, error.timeout) == (None, False)
 
 
@@ -87,7 +87,7 @@ def test_an_error_body_is_never_shown(provider: Provider, status: int) -> None:
     with Upstream(answer(body, status=status)) as upstream:
         error = failure(provider.client(upstream))
     assert error.status == status
-    assert str(error) == f"the endpoint answered with status {status} (authentication_error)"
+    assert str(error) == f"The endpoint answered with status {status} (authentication_error)."
     assert KEY not in shown(error)
     assert PROMPT not in shown(error)
     assert error.__cause__ is None
@@ -119,7 +119,7 @@ def test_an_error_body_is_never_shown(provider: Provider, status: int) -> None:
 def test_an_answer_of_the_wrong_shape_is_an_upstream_error(provider: Provider, body: bytes) -> None:
     with Upstream(answer(body)) as upstream:
         error = failure(provider.client(upstream))
-    assert str(error) == "the endpoint's answer could not be read"
+    assert str(error) == "The endpoint's answer could not be read."
     assert error.status == 200
     assert PROMPT not in shown(error)
     assert error.__context__ is None
@@ -145,7 +145,7 @@ def test_a_request_that_cannot_be_written_is_an_upstream_error(
     with Upstream(hang_up) as upstream:
         error = failure(provider.client(upstream), replace(REQUEST, schema={"title": flaw}))
         assert upstream.seen == []
-    assert str(error) == f"the request failed ({raised})"
+    assert str(error) == f"The request to the endpoint failed ({raised})."
     assert PROMPT not in shown(error)
     assert error.__context__ is None
 
@@ -172,7 +172,7 @@ def test_a_client_works_on_after_a_failure(provider: Provider) -> None:
     ],
 )
 def test_only_a_plain_code_is_shown(body: object, message: str) -> None:
-    assert str(refused(400, body, "").error) == f"the endpoint answered with {message}"
+    assert str(refused(400, body, "").error) == f"The endpoint answered with {message}."
 
 
 def test_complaints_do_not_show_in_a_failure() -> None:

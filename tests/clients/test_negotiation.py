@@ -140,14 +140,14 @@ def _dialect() -> Dialect:
 
 
 def test_an_exhausted_feature_leads_nowhere() -> None:
-    easier = _dialect().easier(("Thing not supported",), guess=False)
-    assert easier is not None
-    assert easier.fields(REQUEST) == {"a": 2}
-    assert easier.easier(("Thing not supported",), guess=True) is None
+    simpler = _dialect().simpler(("Thing not supported",), guess=False)
+    assert simpler is not None
+    assert simpler.fields(REQUEST) == {"a": 2}
+    assert simpler.simpler(("Thing not supported",), guess=True) is None
 
 
 def test_a_failure_that_is_no_rejection_leads_nowhere() -> None:
-    assert _dialect().easier(timed_out().complaints, guess=True) is None
+    assert _dialect().simpler(timed_out().complaints, guess=True) is None
 
 
 def test_a_slow_success_does_not_undo_what_another_request_has_learnt() -> None:

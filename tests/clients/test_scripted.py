@@ -54,7 +54,7 @@ def test_usage_is_estimated_from_the_texts() -> None:
 
 
 def test_one_text_is_not_a_script() -> None:
-    with pytest.raises(TypeError, match="one text"):
+    with pytest.raises(TypeError, match="a single text"):
         ScriptedClient("answer")
 
 

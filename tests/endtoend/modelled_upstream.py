@@ -14,7 +14,7 @@ Edit = Callable[[dict[str, Any]], object]
 
 
 def chat_request(seen: Seen) -> ChatRequest:
-    """The judge's request, read back from either wire."""
+    """The judge's request, read from the body of either API."""
     body = seen.body
     if seen.path.endswith("/chat/completions"):
         system, *turns = body["messages"]
@@ -41,7 +41,7 @@ def _request(
 
 
 def _name(schema: Mapping[str, Any]) -> str:
-    """The kind of question; Anthropic's wire does not name it, but its schema shows it."""
+    """The kind of question; Anthropic's API does not name it, but its schema shows it."""
     fields = schema["properties"]
     if "tasks" in fields:
         return "task_instructions"
@@ -49,12 +49,12 @@ def _name(schema: Mapping[str, Any]) -> str:
     return "verdict" if scored else "instructions"
 
 
-def modelled(rules: Rules, wire: Provider, told: Callable[[str], str] = str) -> Behaviour:
+def modelled(rules: Rules, provider: Provider, told: Callable[[str], str] = str) -> Behaviour:
     """Answer as the stand-in does; `told` may change the text of its answer."""
-    return by_request(lambda seen: answer(wire.ok(told(rules(chat_request(seen))))))
+    return by_request(lambda seen: answer(provider.ok(told(rules(chat_request(seen))))))
 
 
-def spoiled(rules: Rules, wire: Provider, edit: Edit) -> Behaviour:
+def spoiled(rules: Rules, provider: Provider, edit: Edit) -> Behaviour:
     """Answer as the stand-in does, but for one change to the JSON."""
 
     def edited(text: str) -> str:
@@ -62,7 +62,7 @@ def spoiled(rules: Rules, wire: Provider, edit: Edit) -> Behaviour:
         edit(value)
         return json.dumps(value)
 
-    return modelled(rules, wire, edited)
+    return modelled(rules, provider, edited)
 
 
 class Switch:

@@ -50,24 +50,24 @@ CALLS = [ToolCall(id=tier.value, name=name, arguments="{}") for tier, name in NA
 FIVE_MEGABYTES = "It is a long story. " * 250_000
 
 
-def shield(wire: Provider, upstream: Upstream, **settings: Any) -> Shield:
+def shield(provider: Provider, upstream: Upstream, **settings: Any) -> Shield:
     return Shield(
-        judge=f"{wire.provider}:test-model",
-        base_url=upstream.url + wire.base_path,
+        judge=f"{provider.name}:test-model",
+        base_url=upstream.url + provider.base_path,
         api_key=KEY,
         **{"timeout_s": 20, "retries": 0, **settings},
     )
 
 
-def refusal(wire: Provider) -> dict[str, Any]:
-    if wire is OPENAI:
+def refusal(provider: Provider) -> dict[str, Any]:
+    if provider is OPENAI:
         return openai_body(None, refusal="I would rather not.")
     return anthropic_body(finish="refusal")
 
 
-def cut_short(wire: Provider) -> dict[str, Any]:
-    body = wire.ok('{"seal": "')
-    if wire is OPENAI:
+def cut_short(provider: Provider) -> dict[str, Any]:
+    body = provider.ok('{"seal": "')
+    if provider is OPENAI:
         body["choices"][0]["finish_reason"] = "length"
     else:
         body["stop_reason"] = "max_tokens"
@@ -76,7 +76,7 @@ def cut_short(wire: Provider) -> dict[str, Any]:
 
 def status(number: int) -> Callable[[Provider], Behaviour]:
     error = {"message": f"Incorrect API key provided: {KEY}", "code": KEY}
-    return lambda wire: answer({"error": error}, status=number, headers=RETRY_AT_ONCE)
+    return lambda api: answer({"error": error}, status=number, headers=RETRY_AT_ONCE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +89,8 @@ class Cause:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def half(wire: Provider) -> Behaviour:
-    whole = json.dumps(wire.ok("{}")).encode()
+def half(provider: Provider) -> Behaviour:
+    whole = json.dumps(provider.ok("{}")).encode()
     return answer(whole[: len(whole) // 2])
 
 
@@ -103,38 +103,46 @@ CAUSES = [
     Cause(name="500 for ever", kind="unavailable", behaviour=status(500), settings={"retries": 2}),
     Cause(name="504 for ever", kind="timeout", behaviour=status(504)),
     Cause(name="half a JSON", kind="unavailable", behaviour=half),
-    Cause(name="closed midway", kind="unavailable", behaviour=lambda wire: cut_off(wire.ok("{}"))),
-    Cause(name="closed at once", kind="unavailable", behaviour=lambda wire: hang_up),
-    Cause(name="no body", kind="unavailable", behaviour=lambda wire: answer(b"")),
+    Cause(
+        name="closed midway",
+        kind="unavailable",
+        behaviour=lambda api: cut_off(api.ok("{}")),
+    ),
+    Cause(name="closed at once", kind="unavailable", behaviour=lambda api: hang_up),
+    Cause(name="no body", kind="unavailable", behaviour=lambda api: answer(b"")),
     Cause(
         name="5 MB that are no JSON",
         kind="unavailable",
-        behaviour=lambda wire: answer(FIVE_MEGABYTES.encode()),
+        behaviour=lambda api: answer(FIVE_MEGABYTES.encode()),
     ),
-    Cause(name="hang", kind="timeout", behaviour=lambda wire: hang, settings=SHORT),
-    Cause(name="drip", kind="timeout", behaviour=lambda wire: drip, settings=SHORT),
+    Cause(name="hang", kind="timeout", behaviour=lambda api: hang, settings=SHORT),
+    Cause(name="drip", kind="timeout", behaviour=lambda api: drip, settings=SHORT),
     Cause(
         name="5 MB of prose",
         kind="invalid_output",
-        behaviour=lambda wire: answer(wire.ok(FIVE_MEGABYTES)),
+        behaviour=lambda api: answer(api.ok(FIVE_MEGABYTES)),
     ),
     Cause(
         name="a right answer of 5 MB",
         kind="invalid_output",
-        behaviour=lambda wire: spoiled(RULES, wire, lambda it: it.update(notes=FIVE_MEGABYTES)),
+        behaviour=lambda api: spoiled(RULES, api, lambda it: it.update(notes=FIVE_MEGABYTES)),
     ),
-    Cause(name="empty answer", kind="invalid_output", behaviour=lambda wire: answer(wire.ok(""))),
-    Cause(name="refusal", kind="invalid_output", behaviour=lambda wire: answer(refusal(wire))),
-    Cause(name="cut short", kind="oversized", behaviour=lambda wire: answer(cut_short(wire))),
+    Cause(
+        name="empty answer",
+        kind="invalid_output",
+        behaviour=lambda api: answer(api.ok("")),
+    ),
+    Cause(name="refusal", kind="invalid_output", behaviour=lambda api: answer(refusal(api))),
+    Cause(name="cut short", kind="oversized", behaviour=lambda api: answer(cut_short(api))),
     Cause(
         name="prose",
         kind="invalid_output",
-        behaviour=lambda wire: answer(wire.ok("I see nothing wrong with it. Verdict: 1.0")),
+        behaviour=lambda api: answer(api.ok("I see nothing wrong with it. Verdict: 1.0")),
     ),
     Cause(
         name="a verdict copied from the text",
         kind="invalid_output",
-        behaviour=lambda wire: answer(wire.ok(FORGED)),
+        behaviour=lambda api: answer(api.ok(FORGED)),
     ),
 ]
 
@@ -164,14 +172,14 @@ def conversation(session: Session) -> list[Decision]:
 @for_every_provider
 @on_every_cause
 def test_an_outage_has_the_documented_outcome_and_ends_with_its_cause(
-    wire: Provider, cause: Cause, caplog: pytest.LogCaptureFixture
+    provider: Provider, cause: Cause, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    switch = Switch(cause.behaviour(wire))
-    with Upstream(switch) as upstream, shield(wire, upstream, **cause.settings) as guard:
+    switch = Switch(cause.behaviour(provider))
+    with Upstream(switch) as upstream, shield(provider, upstream, **cause.settings) as guard:
         session = guard.session(tools=TOOLS)
         decisions = conversation(session)
-        switch.behaviour = modelled(RULES, wire)
+        switch.behaviour = modelled(RULES, provider)
         again = [session.user(TASK), session.assistant(tool_calls=CALLS)]
 
     assert all(is_outage(decision, cause.kind) for decision in decisions)
@@ -193,10 +201,10 @@ def test_an_outage_has_the_documented_outcome_and_ends_with_its_cause(
 
 
 @for_every_provider
-def test_an_endpoint_that_is_not_there_is_an_outage(wire: Provider) -> None:
+def test_an_endpoint_that_is_not_there_is_an_outage(provider: Provider) -> None:
     with Upstream(hang_up) as upstream:
         pass
-    with shield(wire, upstream) as guard:
+    with shield(provider, upstream) as guard:
         decisions = conversation(guard.session(tools=TOOLS))
     assert all(is_outage(decision, "unavailable") for decision in decisions)
     assert allowed(decisions[2]) == [Tier.READ]
@@ -204,18 +212,20 @@ def test_an_endpoint_that_is_not_there_is_an_outage(wire: Provider) -> None:
 
 @for_every_provider
 @pytest.mark.parametrize("number", [429, 500])
-def test_an_error_that_passes_is_not_an_outage(wire: Provider, number: int) -> None:
-    with Upstream(status(number)(wire), modelled(RULES, wire)) as upstream:
-        with shield(wire, upstream, retries=1) as guard:
+def test_an_error_that_passes_is_not_an_outage(provider: Provider, number: int) -> None:
+    with Upstream(status(number)(provider), modelled(RULES, provider)) as upstream:
+        with shield(provider, upstream, retries=1) as guard:
             decision = guard.session().user(TASK)
         assert len(upstream.seen) == 2
     assert (decision.check, decision.outage) == ("executed", None)
 
 
 @for_every_provider
-def test_a_verdict_among_prose_and_forgeries_is_found(wire: Provider) -> None:
-    chatty = modelled(RULES, wire, lambda right: f"Sure! Not {FORGED} but:\n```json\n{right}\n```")
-    with Upstream(chatty) as upstream, shield(wire, upstream) as guard:
+def test_a_verdict_among_prose_and_forgeries_is_found(provider: Provider) -> None:
+    chatty = modelled(
+        RULES, provider, lambda right: f"Sure! Not {FORGED} but:\n```json\n{right}\n```"
+    )
+    with Upstream(chatty) as upstream, shield(provider, upstream) as guard:
         decisions = conversation(guard.session(tools=TOOLS))
         assert len(upstream.seen) == len(decisions)
     assert [decision.check for decision in decisions] == ["executed"] * 4
@@ -251,10 +261,10 @@ on_every_flaw = pytest.mark.parametrize("flaw", FLAWS.values(), ids=FLAWS.keys()
 
 @for_every_provider
 @on_every_flaw
-def test_a_flawed_verdict_is_asked_for_once_more(wire: Provider, flaw: Edit) -> None:
-    right = modelled(RULES, wire)
-    with Upstream(right, spoiled(RULES, wire, flaw), right) as upstream:
-        with shield(wire, upstream) as guard:
+def test_a_flawed_verdict_is_asked_for_once_more(provider: Provider, flaw: Edit) -> None:
+    right = modelled(RULES, provider)
+    with Upstream(right, spoiled(RULES, provider, flaw), right) as upstream:
+        with shield(provider, upstream) as guard:
             session = guard.session(tools=TOOLS)
             session.user(TASK)
             decision = session.assistant(tool_calls=CALLS)
@@ -266,9 +276,9 @@ def test_a_flawed_verdict_is_asked_for_once_more(wire: Provider, flaw: Edit) -> 
 
 @for_every_provider
 @on_every_flaw
-def test_a_verdict_that_stays_flawed_is_an_outage(wire: Provider, flaw: Edit) -> None:
-    with Upstream(modelled(RULES, wire), spoiled(RULES, wire, flaw)) as upstream:
-        with shield(wire, upstream) as guard:
+def test_a_verdict_that_stays_flawed_is_an_outage(provider: Provider, flaw: Edit) -> None:
+    with Upstream(modelled(RULES, provider), spoiled(RULES, provider, flaw)) as upstream:
+        with shield(provider, upstream) as guard:
             session = guard.session(tools=TOOLS)
             session.user(TASK)
             decision = session.assistant(tool_calls=CALLS)

@@ -1,4 +1,4 @@
-"""The address and the key of an endpoint: found and checked before anything is sent.
+"""Finds and checks the key and the address of an endpoint before anything is sent.
 
 Messages name the setting and never show its value: a key is a secret, and an address can hold one.
 """
@@ -9,19 +9,19 @@ from urllib.parse import urlsplit
 from taskshield.core.errors import ConfigError
 
 PLACEHOLDER_KEY = "not-needed"
-"""Sent to servers of one's own, most of which want no key, while the SDKs insist on one."""
+"""Sent to self-hosted servers. Most of them need no key, but the SDKs insist on one."""
 
 
 def resolve_key(api_key: str | None, *, base_url: str | None, variable: str) -> str:
     """Find the key to send.
 
     Args:
-        api_key: The key as configured, which wins.
-        base_url: The address as configured; with one, a key may be missing.
-        variable: The environment variable to look in next. Empty counts as unset.
+        api_key: The configured key; it takes precedence.
+        base_url: The configured address; if there is one, the key may be missing.
+        variable: The environment variable to read otherwise. Empty counts as unset.
 
     Raises:
-        ConfigError: There is no key, or it is one that no HTTP header can carry.
+        ConfigError: There is no key, or no HTTP header can carry it.
     """
     if api_key is None:
         source = variable
@@ -29,13 +29,16 @@ def resolve_key(api_key: str | None, *, base_url: str | None, variable: str) -> 
         if not key and base_url is not None:
             return PLACEHOLDER_KEY
         if not key:
-            raise ConfigError(f"no API key: set {variable} or api_key")
+            raise ConfigError(f"There is no API key. Set {variable} or api_key.")
     else:
         source = "api_key"
         key = api_key
-    # Past this point such a key fails inside the HTTP library, in errors that quote it.
+    # The HTTP library would refuse such a key later, in an error that quotes it.
     if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise ConfigError(f"{source} is empty or has characters that no API key has")
+        raise ConfigError(
+            f"{source} cannot be sent as an API key: it is empty, or it has spaces, line ends or"
+            " letters outside ASCII."
+        )
     return key
 
 
@@ -53,4 +56,4 @@ def check_base_url(base_url: str | None) -> None:
     except ValueError:
         usable = False
     if not usable:
-        raise ConfigError("base_url must look like https://host/v1 or http://host:port/v1")
+        raise ConfigError("base_url must look like https://host/v1 or http://host:port/v1.")

@@ -1,7 +1,7 @@
-"""What went wrong at an endpoint, told without what it said.
+"""What went wrong at an endpoint, without quoting what it said.
 
 Error bodies echo keys and prompts, and so do the exceptions of the HTTP stack. The clients turn
-each of them into a `Failure` while they handle it, and raise its error only after: then the
+each of them into a `Failure` while they handle it, and raise its error only afterwards, so that the
 original is neither cause nor context of what the caller sees.
 """
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from taskshield.core.errors import UpstreamError
 
 _REJECTED = frozenset({400, 422})
-_MAYBE_REJECTED = frozenset({500})  # llama-cpp-python answers so to a field that it does not know
+_MAYBE_REJECTED = frozenset({500})  # llama-cpp-python's answer to an unknown field
 _TIMED_OUT = frozenset({408, 504})
 
-# No digits and no dashes: real codes do without, and a key that is echoed there has them.
+# No digits and no dashes: error codes have none, but a key that is echoed there has.
 _PLAIN_CODE = re.compile(r"[A-Za-z_]{1,40}")
 
 
@@ -24,27 +24,29 @@ class Failure:
     """One failed attempt, after the SDK's own retries."""
 
     error: UpstreamError
-    """What the caller gets to see, if nothing else helps."""
+    """What the caller gets if no other request succeeds."""
     complaints: tuple[str, ...] = field(default=(), repr=False)
-    """Where the endpoint may have rejected the request itself: its words, the most exact first. To
-    be searched for what it disliked, never to be shown or logged."""
+    """If the endpoint may have rejected the request itself: its words, the most exact first. They
+    are searched for the field at fault, and never shown or logged."""
     rejected: bool = False
     """Whether the status alone says that the request was at fault."""
 
 
 def timed_out() -> Failure:
     """The endpoint did not answer in the time allowed."""
-    return Failure(error=UpstreamError("the endpoint did not answer in time", timeout=True))
+    return Failure(error=UpstreamError("The endpoint did not answer in time.", timeout=True))
 
 
 def unreachable() -> Failure:
     """There was no connection, or it broke before the answer was complete."""
-    return Failure(error=UpstreamError("the connection to the endpoint failed"))
+    return Failure(error=UpstreamError("The connection to the endpoint failed."))
 
 
 def unexpected(error: Exception) -> Failure:
-    """The SDK or the HTTP library raised what it should not have."""
-    return Failure(error=UpstreamError(f"the request failed ({type(error).__name__})"))
+    """The SDK or the HTTP library raised an error that it does not document."""
+    return Failure(
+        error=UpstreamError(f"The request to the endpoint failed ({type(error).__name__}).")
+    )
 
 
 def refused(status: int, body: object, text: str) -> Failure:
@@ -53,13 +55,13 @@ def refused(status: int, body: object, text: str) -> Failure:
     Args:
         status: HTTP status.
         body: The answer, decoded where it was JSON.
-        text: The answer as it came.
+        text: The answer before decoding.
     """
     details = _details(body)
     code = _code(details)
     shown = f"{status} ({code})" if code is not None else f"{status}"
     error = UpstreamError(
-        f"the endpoint answered with status {shown}", status=status, timeout=status in _TIMED_OUT
+        f"The endpoint answered with status {shown}.", status=status, timeout=status in _TIMED_OUT
     )
     if status not in _REJECTED | _MAYBE_REJECTED:
         return Failure(error=error)

@@ -32,4 +32,4 @@ def read_answer(model: type[_Answer], body: bytes) -> _Answer:
     except ValidationError:
         pass
     # Raised outside the handler: the validation error quotes the answer.
-    raise UpstreamError("the endpoint's answer could not be read", status=200)
+    raise UpstreamError("The endpoint's answer could not be read.", status=200)

@@ -1,8 +1,8 @@
-"""Finding out which request fields an endpoint accepts.
+"""Finds out which request fields an endpoint accepts.
 
-Endpoints that claim the same API differ in a few fields, and say so only by rejecting a request. A
-`Dialect` is what a client sends at present; a rejection that names one of its features leads to an
-easier dialect, until the endpoint accepts or nothing is left to give up.
+Endpoints with the same API differ in a few fields, and say so only by rejecting a request. A
+`Dialect` is the set of optional fields that a client sends. After a rejection that names one of
+them, the client tries a simpler dialect, until the endpoint accepts or no field is left to drop.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,7 +20,7 @@ Post: TypeAlias = Callable[[ChatRequest, Mapping[str, object]], Awaitable[bytes 
 
 
 def left_out(request: ChatRequest) -> Mapping[str, object]:
-    """The variant that does not ask for the feature at all."""
+    """The variant that omits the feature."""
     return {}
 
 
@@ -31,17 +31,17 @@ def zero_temperature(request: ChatRequest) -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """A part of the request that not every endpoint takes."""
+    """A part of the request that not every endpoint accepts."""
 
     variants: tuple[Variant, ...]
     """Ways to ask for it that have not been rejected, the best first; never empty."""
     names: tuple[str, ...]
-    """What an error message calls it, in lower case."""
+    """How error messages name it, in lower case."""
     suspect: bool = False
-    """Whether it is to blame when the message names no feature."""
+    """Whether it is dropped if the message names no feature."""
 
     def named_in(self, complaint: str) -> bool:
-        """Whether an error message talks about this feature."""
+        """Whether an error message names this feature."""
         return any(name in complaint.lower() for name in self.names)
 
 
@@ -50,7 +50,7 @@ TEMPERATURE = Feature(variants=(zero_temperature, left_out), names=("temperature
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a client asks for, feature by feature. The first ones are given up before the last."""
+    """The features that a client asks for. The first ones are dropped before the last."""
 
     features: tuple[Feature, ...]
 
@@ -61,12 +61,12 @@ class Dialect:
             fields.update(feature.variants[0](request))
         return fields
 
-    def easier(self, complaints: tuple[str, ...], *, guess: bool) -> "Dialect | None":
-        """The dialect to try after a rejection, or None where it says nothing that could be helped.
+    def simpler(self, complaints: tuple[str, ...], *, guess: bool) -> "Dialect | None":
+        """The dialect to try after a rejection; None if no simpler dialect can help.
 
         Args:
             complaints: The endpoint's words, the most exact first; none if it did not reject.
-            guess: Whether to give up suspects when the words name no feature.
+            guess: Whether to drop suspects if the words name no feature.
         """
         if not complaints:
             return None
@@ -80,19 +80,19 @@ class Dialect:
             blamed = [feature for feature in self.features if feature.suspect]
         for feature in blamed:
             if len(feature.variants) > 1:
-                return self._giving_up(feature)
+                return self._dropping(feature)
         return None
 
-    def _giving_up(self, feature: Feature) -> "Dialect":
-        easier = replace(feature, variants=feature.variants[1:])
-        return Dialect(tuple(easier if each is feature else each for each in self.features))
+    def _dropping(self, feature: Feature) -> "Dialect":
+        simpler = replace(feature, variants=feature.variants[1:])
+        return Dialect(tuple(simpler if each is feature else each for each in self.features))
 
 
 class Negotiator:
-    """Asks one endpoint, and remembers for its lifetime what the endpoint accepts.
+    """Asks one endpoint, and remembers what the endpoint accepts.
 
-    Only a dialect that got an answer is remembered. So a request that is bad for another reason,
-    say too long, may cost a few attempts, but it does not spoil later ones.
+    Only a dialect that got an answer is remembered. So a request that fails for another reason,
+    for example its length, may cost a few attempts, but it does not affect later requests.
     """
 
     def __init__(self, dialect: Dialect) -> None:
@@ -113,14 +113,14 @@ class Negotiator:
             # Once the endpoint has accepted a dialect, a rejection that names no feature is about
             # the request's content, and a server error is just an error, whatever words it holds.
             believed = answer.rejected or not self._accepted
-            easier = dialect.easier(
+            simpler = dialect.simpler(
                 answer.complaints if believed else (),
                 guess=answer.rejected and not self._accepted,
             )
-            if easier is None:
+            if simpler is None:
                 raise answer.error
-            dialect = easier
+            dialect = simpler
         self._accepted = True
-        if dialect is not first:  # else it could undo what a concurrent request has learnt
+        if dialect is not first:  # otherwise it could undo what a concurrent request has found
             self._dialect = dialect
         return answer

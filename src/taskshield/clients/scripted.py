@@ -1,4 +1,4 @@
-"""A client without a model, for tests and demos: it says what it was told to say."""
+"""A client without a model, for tests and demos: it answers from a script."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from inspect import isawaitable
@@ -23,20 +23,20 @@ Script: TypeAlias = (
 
 
 class ScriptedClient:
-    """A `ChatClient` that follows a script and keeps the requests that it saw."""
+    """A `ChatClient` that follows a script and keeps the requests that it receives."""
 
     def __init__(self, replies: Script, name: str = "scripted") -> None:
         """Take the script.
 
         Args:
             replies: What to answer.
-            name: The name to go by.
+            name: The name of the client.
 
         Raises:
-            TypeError: The script is one text, which would be played letter by letter.
+            TypeError: The script is one text, which would be answered letter by letter.
         """
         if isinstance(replies, str):
-            raise TypeError("replies is one text; give a list of them, or a function")
+            raise TypeError("replies is a single text. Give a list of replies or a function.")
         self._replies = replies
         self._name = name
         self.requests: list[ChatRequest] = []
@@ -46,14 +46,15 @@ class ScriptedClient:
 
     @property
     def name(self) -> str:
-        """The name given."""
+        """The name that the client was given."""
         return self._name
 
     async def complete(self, request: ChatRequest) -> ChatReply:
-        """Play the next reply.
+        """Give the next reply.
 
         Raises:
-            UpstreamError: The script has run out. Exceptions of the script pass as they are.
+            UpstreamError: The script has no more replies.
+            Exception: The one that the script has for this request.
         """
         position = len(self.requests)
         self.requests.append(request)
@@ -73,14 +74,14 @@ class ScriptedClient:
             reply = self._replies(request)
             return await reply if isawaitable(reply) else reply
         if position >= len(self._replies):
-            raise UpstreamError(f"the script has run out after {len(self._replies)} replies")
+            raise UpstreamError(f"The script has no more than {len(self._replies)} replies.")
         return self._replies[position]
 
 
 def _estimate(request: ChatRequest, reply: str) -> Usage:
-    asked = (request.system, *(turn.text for turn in request.turns))
+    texts = (request.system, *(turn.text for turn in request.turns))
     return Usage(
         calls=1,
-        prompt_tokens=sum(estimate_tokens(text) for text in asked),
+        prompt_tokens=sum(estimate_tokens(text) for text in texts),
         completion_tokens=estimate_tokens(reply),
     )

@@ -36,7 +36,7 @@ from tests.lab.bench.hijackable import (
 )
 from tests.model import Found, Rules
 
-for_every_provider = pytest.mark.parametrize(
+on_every_wire = pytest.mark.parametrize(
     ("provider", "endpoint"),
     [("openai", openai_endpoint), ("anthropic", anthropic_endpoint)],
     ids=["openai", "anthropic"],
@@ -113,7 +113,7 @@ def test_the_shield_stops_the_attack_that_succeeds_without_it(shield: Shield) ->
     assert outcome(sat(PAY, guarded_pipeline(Element(Hijackable()), shield))) == (True, False)
 
 
-@for_every_provider
+@on_every_wire
 def test_the_same_over_a_real_connection(provider: str, endpoint: Endpoint, shield: Shield) -> None:
     model = Hijackable()
     with Upstream(endpoint(model)) as upstream:
@@ -136,7 +136,7 @@ def test_the_llm_judge_guards_it_just_as_well() -> None:
     assert sum(step.usage.calls for step in done.steps) == len(done.steps)
 
 
-@for_every_provider
+@on_every_wire
 def test_the_wire_carries_tools_and_plain_texts(provider: str, endpoint: Endpoint) -> None:
     with Upstream(endpoint(Hijackable())) as upstream:
         sat(PAY, build_pipeline(wired(provider, upstream)))

@@ -65,10 +65,10 @@ def tells_no_secret(text: str) -> bool:
 @pytest.mark.parametrize(
     ("status", "code", "told"),
     [
-        (401, "invalid_api_key", "check the key in"),
-        (403, "forbidden", "check the key in"),
-        (404, "model_not_found", "check the model 'some-model' and base_url"),
-        (429, "insufficient_quota", "check the account"),
+        (401, "invalid_api_key", "Check the key in"),
+        (403, "forbidden", "Check the key in"),
+        (404, "model_not_found", "Check the model 'some-model' and base_url"),
+        (429, "insufficient_quota", "Check the account"),
     ],
 )
 def test_what_no_later_request_would_escape_ends_the_exam(
@@ -98,9 +98,9 @@ def test_an_endpoint_that_is_not_there_ends_the_exam(provider: str) -> None:
         (refusal(429, "rate_limit_exceeded"), "status 429 (rate_limit_exceeded)"),
         (refusal(500), "status 500"),
         (refusal(529, "overloaded_error"), "status 529 (overloaded_error)"),
-        (hang_up, "the connection to the endpoint failed"),
-        (cut_off(openai_body("x" * 500)), "the connection to the endpoint failed"),
-        (answer(b"not JSON"), "the request failed (JSONDecodeError)"),
+        (hang_up, "The connection to the endpoint failed."),
+        (cut_off(openai_body("x" * 500)), "The connection to the endpoint failed."),
+        (answer(b"not JSON"), "The request to the endpoint failed (JSONDecodeError)."),
         (answer({"choices": []}), "cannot be read"),
         (answer([]), "cannot be read"),
     ],
@@ -150,7 +150,7 @@ def test_arguments_that_cannot_be_read_spoil_one_run(provider: str, body: dict[s
 @every_provider
 def test_an_endpoint_that_never_answers_spoils_one_run(provider: str) -> None:
     done = sat(provider, hang, timeout_s=0.2)
-    assert done.error == "the endpoint did not answer in time"
+    assert done.error == "The endpoint did not answer in time."
 
 
 @every_provider
@@ -189,7 +189,7 @@ def test_a_complaint_that_only_mentions_temperature_changes_nothing_for_good(
         pipeline = build_pipeline(agent(provider, upstream.url))
         first, second = (run(CLEAN, pipeline, version=VERSION, agent=provider) for _ in range(2))
         assert ["temperature" in body for body in upstream.bodies] == [True, False, True]
-    assert first is not None and first.error == "the endpoint answered with status 400"
+    assert first is not None and first.error == "The endpoint answered with status 400."
     assert second is not None and second.error is None
 
 

@@ -72,11 +72,11 @@ class Asker:
             return unexpected(error).error
         told = refused(error.status_code, error.body, error.response.text).error
         if error.status_code in (401, 403):
-            return ConfigError(f"agent: {told}: check the key in {self._variable}")
+            return ConfigError(f"agent: {told} Check the key in {self._variable}.")
         if error.status_code == 404:
-            return ConfigError(f"agent: {told}: check the model {self._model!r} and base_url")
+            return ConfigError(f"agent: {told} Check the model {self._model!r} and base_url.")
         if any(code in str(told) for code in _NO_MONEY):
-            return ConfigError(f"agent: {told}: check the account behind {self._variable}")
+            return ConfigError(f"agent: {told} Check the account of {self._variable}.")
         return told
 
 
