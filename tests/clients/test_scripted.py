@@ -12,7 +12,7 @@ from tests.clients.providers import REQUEST, ask
 def test_replies_come_in_order_and_then_run_out() -> None:
     client = ScriptedClient(["one", "two"])
     assert [reply.text for reply in ask(client, REQUEST, REQUEST)] == ["one", "two"]
-    with pytest.raises(UpstreamError, match="run out after 2 replies"):
+    with pytest.raises(UpstreamError, match="no more than 2 replies"):
         ask(client)
     assert client.requests == [REQUEST] * 3
 
