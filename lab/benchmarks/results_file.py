@@ -9,6 +9,7 @@ from pathlib import Path
 
 from taskshield import __version__
 
+_REPOSITORY = Path(__file__).resolve().parents[2]
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -39,4 +40,6 @@ def write(name: str, figures: Mapping[str, object], *, inputs: list[str], folder
 def _command(words: list[str]) -> str:
     script, *arguments = words
     names = [Path(word).name if "/" in word else word for word in arguments]
-    return " ".join(["python", f"benchmarks/{Path(script).name}", *names])
+    path = Path(script).resolve()
+    where = path.relative_to(_REPOSITORY) if path.is_relative_to(_REPOSITORY) else path.name
+    return " ".join(["python", str(where), *names])

@@ -11,7 +11,7 @@ from tests.lab.training import small_world
 def test_figures_are_written_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = small_world.write(tmp_path / "lab" / "data")
+    data = small_world.write(tmp_path / "data")
     words = ["own_worlds.py", "--data", str(data), "--results", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", words)
     own_worlds.main()

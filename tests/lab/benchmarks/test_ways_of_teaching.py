@@ -22,7 +22,7 @@ def test_every_way_is_tried_and_told(
     words = ["ways_of_teaching.py", str(pack), "--per-scenario", "1", "--results", str(tmp_path)]
     for name, folder in (
         ("--base", tiny_base.write(tmp_path / "base")),
-        ("--data", few_scenarios.write(tmp_path / "lab" / "data")),
+        ("--data", few_scenarios.write(tmp_path / "data")),
         ("--worlds", small_world.write(tmp_path / "worlds")),
         ("--out", tmp_path / "networks"),
     ):
