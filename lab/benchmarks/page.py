@@ -33,7 +33,7 @@ from taskshield.adapters.conversations.detect import parse
 from taskshield.core.policy import Policy
 from taskshield.core.store import AuditRecord, StoredSession
 from taskshield.server.sessions.audit_records import TextRedaction
-from taskshield.server.sessions.guard import SessionChecker
+from taskshield.server.sessions.checker import SessionChecker
 from taskshield.server.sessions.snapshots import RequestSource
 from taskshield.settings import load
 from taskshield.stores.memory import MemoryStore
@@ -92,13 +92,13 @@ async def judged(messages: int) -> Original:
     """One session, by the embedded judge."""
     store = MemoryStore()
     judge = build_judge(load({}, environment={}))
-    guard = SessionChecker(judge=judge, policy=Policy(), store=store, writing=TextRedaction())
+    checker = SessionChecker(judge=judge, policy=Policy(), store=store, redaction=TextRedaction())
     told = parse(conversation(messages)).conversation
-    await guard.begin(TENANT, id="original", tools=told.tools)
-    await guard.check(TENANT, "original", told.messages, asker=RequestSource("native"))
+    await checker.create_session(TENANT, id="original", tools=told.tools)
+    await checker.check(TENANT, "original", told.messages, source=RequestSource("native"))
     session = await store.session(TENANT, "original")
     records = await store.timeline(TENANT, "original", limit=messages)
-    await guard.aclose()
+    await checker.aclose()
     await judge.aclose()
     assert session is not None
     return Original(session, records)

@@ -153,7 +153,7 @@ def test_a_session_that_another_process_forgot_denies(
     ask: Ask, stored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from taskshield.server.http.errors import RequestError
-    from taskshield.server.sessions.guard import SessionChecker
+    from taskshield.server.sessions.checker import SessionChecker
 
     async def gone(*given: object, **more: object) -> None:
         raise RequestError(410, "gone", "the session is forgotten")

@@ -23,7 +23,7 @@ from taskshield.adapters.conversations.detect import parse
 from taskshield.core.policy import Policy
 from taskshield.core.store import AuditRecord, StoredSession
 from taskshield.server.sessions.audit_records import TextRedaction
-from taskshield.server.sessions.guard import SessionChecker
+from taskshield.server.sessions.checker import SessionChecker
 from taskshield.server.sessions.snapshots import RequestSource
 from taskshield.settings import load
 from taskshield.stores.memory import MemoryStore
@@ -91,14 +91,14 @@ async def originals(
 ) -> tuple[StoredSession, tuple[AuditRecord, ...]]:
     """A story as it is written down."""
     store, judge = MemoryStore(), build_judge(load({}, environment={}))
-    guard = SessionChecker(judge=judge, policy=Policy(), store=store, writing=TextRedaction())
+    checker = SessionChecker(judge=judge, policy=Policy(), store=store, redaction=TextRedaction())
     tools, messages = story
     told = parse({"taskshield": 1, "tools": tools, "messages": messages}).conversation
-    await guard.begin("default", id="s", tools=told.tools)
-    await guard.check("default", "s", told.messages, asker=RequestSource("native"))
+    await checker.create_session("default", id="s", tools=told.tools)
+    await checker.check("default", "s", told.messages, source=RequestSource("native"))
     session = await store.session("default", "s")
     records = await store.timeline("default", "s", limit=len(messages))
-    await guard.aclose()
+    await checker.aclose()
     await judge.aclose()
     assert session is not None
     return session, records

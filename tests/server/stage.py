@@ -21,7 +21,7 @@ from taskshield.core.tools import Tier, ToolSpec
 from taskshield.server.access.auth import new_key
 from taskshield.server.app import create_app
 from taskshield.server.sessions.audit_records import TextRedaction
-from taskshield.server.sessions.guard import SessionChecker
+from taskshield.server.sessions.checker import SessionChecker
 from taskshield.settings import load
 from taskshield.stores.memory import MemoryStore
 from tests.judging import TableJudge
@@ -65,19 +65,19 @@ HIJACKED = conversation(
 )
 
 
-def guard(
+def checker(
     store: Store | None = None,
     *,
     by: Judge | None = None,
     policy: Policy | None = None,
-    writing: TextRedaction | None = None,
+    redaction: TextRedaction | None = None,
     **more: Any,
 ) -> SessionChecker:
     return SessionChecker(
         judge=judge() if by is None else by,
         policy=Policy() if policy is None else policy,
         store=MemoryStore() if store is None else store,
-        writing=TextRedaction() if writing is None else writing,
+        redaction=TextRedaction() if redaction is None else redaction,
         **more,
     )
 

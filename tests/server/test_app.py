@@ -27,7 +27,7 @@ from taskshield.server.operations import telemetry
 from taskshield.server.sessions.snapshots import RequestSource
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
-from tests.server.stage import HIJACKED, TENANT, Failing, guard, judge, served
+from tests.server.stage import HIJACKED, TENANT, Failing, checker, judge, served
 
 
 def bluntly(problem: Problem) -> Response:
@@ -111,7 +111,7 @@ def test_each_error_has_its_status(error: Exception, status: int, code: str) -> 
 
 def test_what_is_too_old_is_forgotten_at_start() -> None:
     store = MemoryStore()
-    run(guard(store).conversation(TENANT, HIJACKED, asker=RequestSource("test")))
+    run(checker(store).check_conversation(TENANT, HIJACKED, source=RequestSource("test")))
     old = datetime.now(UTC) - timedelta(days=31)
     for record in run(store.search(TENANT, AuditQuery())).items[:2]:
         aged = StoredSession(

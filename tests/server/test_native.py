@@ -16,7 +16,7 @@ from tests.server.stage import (
     TENANT,
     Failing,
     call,
-    guard,
+    checker,
     keyed,
     output,
     served,
@@ -353,7 +353,7 @@ def test_sessions_with_the_longest_names_are_listed_page_by_page() -> None:
     store = MemoryStore()
     names = {"\x01" * 256, "\U0001f600" * 128}
     for name in names:
-        run(guard(store).begin(TENANT, id=name))
+        run(checker(store).create_session(TENANT, id=name))
     with served(store) as client:
         first = client.get("/api/sessions", params={"limit": 1}).json()
         again = client.get("/api/sessions", params={"limit": 1, "after": first["next"]})

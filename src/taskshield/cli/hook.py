@@ -112,8 +112,8 @@ async def _judged(settings: Settings, event: Event) -> dict[str, object]:
     from taskshield.server.access.auth import DEFAULT_TENANT
     from taskshield.server.http.errors import RequestError
     from taskshield.server.sessions.audit_records import TextRedaction
+    from taskshield.server.sessions.checker import SessionChecker
     from taskshield.server.sessions.configured_store import open_configured
-    from taskshield.server.sessions.guard import SessionChecker
     from taskshield.wiring import build_judge
 
     async with AsyncExitStack() as closing:
@@ -123,15 +123,15 @@ async def _judged(settings: Settings, event: Event) -> dict[str, object]:
         closing.push_async_callback(store.aclose)
         if isinstance(event, UserPrompt):  # now and then; there may be no server that does it
             await store.prune(older_than=_kept_for(settings), keep=settings.server.max_records)
-        guard = SessionChecker(
+        checker = SessionChecker(
             judge=judge,
             policy=settings.policy.value(),
             store=store,
-            writing=TextRedaction(redact=settings.server.redact_secrets),
-            patience=timedelta(seconds=settings.server.approval_s),
+            redaction=TextRedaction(redact=settings.server.redact_secrets),
+            approval_time=timedelta(seconds=settings.server.approval_s),
         )
         try:
-            return (await reply(guard, DEFAULT_TENANT, event)).body
+            return (await reply(checker, DEFAULT_TENANT, event)).body
         except RequestError as error:
             raise ConversationError(error.problem.message) from None
 

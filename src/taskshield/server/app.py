@@ -36,8 +36,8 @@ from taskshield.server.routes.claude_code import hook
 from taskshield.server.services import Services
 from taskshield.server.sessions.approvals import Approvals
 from taskshield.server.sessions.audit_records import TextRedaction
+from taskshield.server.sessions.checker import CheckResult, SessionChecker
 from taskshield.server.sessions.configured_store import open_configured
-from taskshield.server.sessions.guard import CheckResult, SessionChecker
 from taskshield.settings import Settings
 from taskshield.wiring import build_judge
 
@@ -87,7 +87,7 @@ def create_app(
             for chore in chores:
                 chore.cancel()
             await asyncio.gather(*chores, return_exceptions=True)
-            await running.guard.aclose()
+            await running.checker.aclose()
             await running.playground.aclose()
             await judging.aclose()
             await opened.aclose()
@@ -131,22 +131,22 @@ def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) 
         metrics.approval(approval.status)
         live.tell_approval(now, approval)
 
-    guard = SessionChecker(
+    checker = SessionChecker(
         judge=judge,
         policy=policy,
         store=store,
-        writing=TextRedaction(texts=server.store_texts, redact=server.redact_secrets),
-        patience=timedelta(seconds=server.approval_s),
-        live=server.live_sessions,
+        redaction=TextRedaction(texts=server.store_texts, redact=server.redact_secrets),
+        approval_time=timedelta(seconds=server.approval_s),
+        cached=server.live_sessions,
         max_messages=server.limits.messages,
         observe=observe,
     )
     return Services(
         settings=settings,
         store=store,
-        guard=guard,
+        checker=checker,
         auth=Auth(store, host=server.host, per_minute=server.limits.per_minute),
-        approvals=Approvals(store, guard, approved),
+        approvals=Approvals(store, checker, approved),
         metrics=metrics,
         readiness=Readiness(judge, policy, store),
         live=now,

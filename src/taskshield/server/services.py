@@ -11,7 +11,7 @@ from taskshield.server.operations.live_events import Live
 from taskshield.server.operations.metrics import Metrics
 from taskshield.server.operations.readiness import Readiness
 from taskshield.server.sessions.approvals import Approvals
-from taskshield.server.sessions.guard import SessionChecker
+from taskshield.server.sessions.checker import SessionChecker
 from taskshield.settings import Settings
 
 
@@ -21,7 +21,7 @@ class Services:
 
     settings: Settings
     store: Store
-    guard: SessionChecker
+    checker: SessionChecker
     auth: Auth
     approvals: Approvals
     metrics: Metrics

@@ -10,7 +10,7 @@ from taskshield.server.http.errors import RequestError
 from taskshield.server.http.limits import json_body, nested_deeper
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
-from tests.server.stage import TENANT, Hanging, guard, served, user, wire
+from tests.server.stage import TENANT, Hanging, checker, served, user, wire
 
 
 def depth(value: object) -> int:
@@ -76,11 +76,11 @@ def test_too_many_messages_are_refused() -> None:
 
 def test_a_request_that_takes_too_long_is_ended() -> None:
     store = MemoryStore()
-    run(guard(store).begin(TENANT, id="s"))
+    run(checker(store).create_session(TENANT, id="s"))
     with served(store, by=Hanging(), limits={"request_s": 0.2}) as client:
         answer = client.post("/api/sessions/s/messages", json={"messages": wire(user())})
         assert (answer.status_code, answer.json()["error"]["code"]) == (504, "timeout")
-    assert run(guard(store).session(TENANT, "s")).state.messages == 0
+    assert run(checker(store).finder.newest(TENANT, "s")).state.messages == 0
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])

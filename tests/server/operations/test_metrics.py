@@ -2,11 +2,21 @@ import re
 
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.server.operations.metrics import Metrics
-from taskshield.server.sessions.guard import CheckResult
+from taskshield.server.sessions.checker import CheckResult
 from taskshield.server.sessions.snapshots import RequestSource
 from tests.engine.sessions import run
 from tests.judging import TableJudge
-from tests.server.stage import ESCALATING, HIJACKED, TENANT, call, guard, output, served, user, wire
+from tests.server.stage import (
+    ESCALATING,
+    HIJACKED,
+    TENANT,
+    call,
+    checker,
+    output,
+    served,
+    user,
+    wire,
+)
 
 
 def counted(by: TableJudge | None = None) -> dict[str, float]:
@@ -18,8 +28,8 @@ def counted(by: TableJudge | None = None) -> dict[str, float]:
             metrics.decided(surface, decision)
 
     async def work() -> None:
-        one = guard(by=by, observe=observe)
-        await one.conversation(TENANT, HIJACKED, asker=RequestSource("azure"))
+        one = checker(by=by, observe=observe)
+        await one.check_conversation(TENANT, HIJACKED, source=RequestSource("azure"))
 
     run(work())
     return page(metrics.page().decode())
@@ -54,9 +64,9 @@ def test_there_are_only_so_many_names_of_judges() -> None:
 
     async def work() -> None:
         for number in range(30):
-            one = guard(by=TableJudge(name=f"judge-{number}"))
+            one = checker(by=TableJudge(name=f"judge-{number}"))
             checked = await one.check(
-                TENANT, "s", [user()], asker=RequestSource("test"), begin=True
+                TENANT, "s", [user()], source=RequestSource("test"), start=True
             )
             metrics.decided("test", checked.decisions[0])
 

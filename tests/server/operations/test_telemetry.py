@@ -89,7 +89,7 @@ def test_logs_tell_what_happened_but_not_what_was_said(caplog: pytest.LogCapture
     )
     failed = next(line for line in written if line["event"] == "failed")
     assert (failed["error"], failed["level"]) == ("StoreError", "error")
-    assert any("guard.py" in str(frame) for frame in list(failed["raised_at"]))  # type: ignore[call-overload]
+    assert any("checker.py" in str(frame) for frame in list(failed["raised_at"]))  # type: ignore[call-overload]
     everything = json.dumps(written)
     assert CANARY not in everything and "secret-detail" not in everything
 

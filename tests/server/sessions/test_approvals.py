@@ -7,18 +7,20 @@ from taskshield.core.errors import StoreError
 from taskshield.core.store import Approval, ApprovalStatus, Store
 from taskshield.server.http.errors import RequestError
 from taskshield.server.sessions.approvals import Approvals
-from taskshield.server.sessions.guard import SessionChecker
+from taskshield.server.sessions.checker import SessionChecker
 from taskshield.server.sessions.snapshots import RequestSource
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
-from tests.server.stage import ESCALATING, TENANT, Failing, call, guard, user
+from tests.server.stage import ESCALATING, TENANT, Failing, call, checker, user
 
 MONEY = call("send_money", id="c2", path="evil")
 
 
 async def held(one: SessionChecker) -> Approval:
     """What a person is asked after the agent tried to send money."""
-    checked = await one.check(TENANT, "s", [user(), MONEY], asker=RequestSource("test"), begin=True)
+    checked = await one.check(
+        TENANT, "s", [user(), MONEY], source=RequestSource("test"), start=True
+    )
     (approval,) = checked.approvals.values()
     return approval
 
@@ -33,7 +35,7 @@ def people(
 def test_who_waits_is_told_at_once() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store, policy=ESCALATING)
+        one = checker(store, policy=ESCALATING)
         told: list[ApprovalStatus] = []
         approvals = people(store, one, told)
         asked = await held(one)
@@ -50,7 +52,7 @@ def test_who_waits_is_told_at_once() -> None:
 def test_who_waits_sees_what_another_replica_decided() -> None:
     async def work() -> None:
         store = MemoryStore()
-        first, second = guard(store, policy=ESCALATING), guard(store, policy=ESCALATING)
+        first, second = checker(store, policy=ESCALATING), checker(store, policy=ESCALATING)
         asked = await held(first)
         waiting = asyncio.create_task(people(store, first).wait(TENANT, asked.id, 60))
         await asyncio.sleep(0)
@@ -63,7 +65,7 @@ def test_who_waits_sees_what_another_replica_decided() -> None:
 def test_waiting_ends_when_the_time_is_over_or_the_server_stops() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store, policy=ESCALATING)
+        one = checker(store, policy=ESCALATING)
         approvals = people(store, one)
         asked = await held(one)
         assert (await approvals.wait(TENANT, asked.id, 0)).status == "pending"
@@ -79,14 +81,14 @@ def test_waiting_ends_when_the_time_is_over_or_the_server_stops() -> None:
 def test_time_out_denies() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store, policy=ESCALATING, patience=timedelta(0))
+        one = checker(store, policy=ESCALATING, approval_time=timedelta(0))
         approvals = people(store, one)
         asked = await held(one)
         assert (await approvals.wait(TENANT, asked.id, 60)).status == "expired"
         for decided in (approvals.approve, approvals.deny):
             with pytest.raises(RequestError, match="expired already"):
                 await decided(TENANT, asked.id, by="Ann")
-        again = await one.check(TENANT, "s", [MONEY], asker=RequestSource("test"))
+        again = await one.check(TENANT, "s", [MONEY], source=RequestSource("test"))
         assert not again.decisions[0].allowed
 
     run(work())
@@ -95,9 +97,9 @@ def test_time_out_denies() -> None:
 def test_an_approval_after_the_user_has_spoken_comes_too_late() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store, policy=ESCALATING)
+        one = checker(store, policy=ESCALATING)
         asked = await held(one)
-        await one.check(TENANT, "s", [user("No, stop.")], asker=RequestSource("test"))
+        await one.check(TENANT, "s", [user("No, stop.")], source=RequestSource("test"))
         with pytest.raises(RequestError, match="the user has spoken"):
             await people(store, one).approve(TENANT, asked.id, by="Ann")
         assert (await people(store, one).get(TENANT, asked.id)).status == "pending"
@@ -108,7 +110,7 @@ def test_an_approval_after_the_user_has_spoken_comes_too_late() -> None:
 def test_an_approval_that_was_cut_short_is_completed_the_next_time() -> None:
     async def work() -> None:
         store = Failing()
-        one = guard(store, policy=ESCALATING)
+        one = checker(store, policy=ESCALATING)
         approvals = people(store, one)
         asked = await held(one)
         store.breaking = 1
@@ -118,7 +120,7 @@ def test_an_approval_that_was_cut_short_is_completed_the_next_time() -> None:
         await approvals.approve(TENANT, asked.id, by="Ann")
         await approvals.approve(TENANT, asked.id, by="Ann")  # it lets through once all the same
         allowed = [
-            (await one.check(TENANT, "s", [MONEY], asker=RequestSource("test")))
+            (await one.check(TENANT, "s", [MONEY], source=RequestSource("test")))
             .decisions[0]
             .allowed
             for _ in range(2)
@@ -131,11 +133,11 @@ def test_an_approval_that_was_cut_short_is_completed_the_next_time() -> None:
 def test_what_is_approved_is_what_was_held_back_and_nothing_else() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store, policy=ESCALATING)
+        one = checker(store, policy=ESCALATING)
         asked = await held(one)
         await people(store, one).approve(TENANT, asked.id, by="Ann")
         other = call("send_money", id="c3", path="evil twin")
-        checked = await one.check(TENANT, "s", [other], asker=RequestSource("test"))
+        checked = await one.check(TENANT, "s", [other], source=RequestSource("test"))
         assert not checked.decisions[0].allowed
 
     run(work())

@@ -45,8 +45,8 @@ class Proxy:
         self._surface = surface
         self._ahead = EarlyForwarding(server.settings)
         self._means = ProxyContext(
-            guard=server.guard,
-            sessions=SessionLookup(server.guard, server.store, server.settings.policy.value()),
+            guard=server.checker,
+            sessions=SessionLookup(server.checker, server.store, server.settings.policy.value()),
             rests=RemovedCallsStore(server.store),
             metrics=server.metrics,
         )

@@ -7,7 +7,8 @@ from taskshield.adapters.proxy.exchange import Reply
 from taskshield.core.decisions import Action, Decision
 from taskshield.core.messages import Message
 from taskshield.server.proxy.notices import SAME_IDS, note
-from taskshield.server.sessions.guard import ResumeKeys, SessionChecker
+from taskshield.server.sessions.checker import SessionChecker
+from taskshield.server.sessions.resume_keys import ResumeKeys
 from taskshield.server.sessions.snapshots import RequestSource, SessionSnapshot
 
 
@@ -101,14 +102,16 @@ async def _choice(
     ids = [call.id for call in message.tool_calls]
     ambiguous = len(set(ids)) < len(ids)
     asked: Sequence[Message] = [replace(message, tool_calls=()) if ambiguous else message]
-    checked = await guard.go_on(point, asked, asker=asker, naming=None if ambiguous else naming)
+    checked = await guard.check_after(
+        point, asked, source=asker, resume=None if ambiguous else naming
+    )
     (decision,) = checked.decisions
     told = None if decision.allowed else note(decision, checked.approvals.get(decision.id))
     if ambiguous:
         told = SAME_IDS if told is None else f"{told}\n\n{SAME_IDS}"
     refused = frozenset(each.call.id for each in decision.calls if not each.allowed)
     return CheckedChoice(
-        point=checked.point,
+        point=checked.snapshot,
         decision=decision,
         refused=frozenset(ids) if ambiguous else refused,
         verdict="block" if ambiguous else decision.action,

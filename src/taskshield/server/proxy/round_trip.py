@@ -25,7 +25,8 @@ from taskshield.server.proxy.response_check import CheckedChoice, CheckedRespons
 from taskshield.server.proxy.response_relay import CompleteRelay, ResponseRelay, StreamRelay
 from taskshield.server.proxy.session_lookup import MatchedSession, SessionLookup
 from taskshield.server.proxy.stored_responses import RemovedCalls, RemovedCallsStore, rest_of
-from taskshield.server.sessions.guard import ResumeKeys, SessionChecker
+from taskshield.server.sessions.checker import SessionChecker
+from taskshield.server.sessions.resume_keys import ResumeKeys
 from taskshield.server.sessions.snapshots import SessionSnapshot
 
 _LINGER_S = 2.0

@@ -19,12 +19,12 @@ from taskshield.core.tools import ToolSpec
 from taskshield.engine.decide import decide
 from taskshield.engine.state import SessionState
 from taskshield.server.proxy.response_check import CheckedChoice
-from taskshield.server.sessions.guard import ResumeKeys, SessionChecker
+from taskshield.server.sessions.checker import SessionChecker
+from taskshield.server.sessions.resume_keys import ResumeKeys, conversation_names
 from taskshield.server.sessions.snapshots import (
     RequestSource,
     SessionSnapshot,
     StoredContent,
-    conversation_names,
 )
 
 
@@ -99,10 +99,10 @@ class SessionLookup:
             return await self._gone_on(asking, await self._continued(asking))
         if asking.session is not None:
             return await self._in_session(asking)
-        checked = await self._guard.conversation(
-            asking.tenant, asking.request.conversation, asker=asking.asker
+        checked = await self._guard.check_conversation(
+            asking.tenant, asking.request.conversation, source=asking.asker
         )
-        return MatchedSession(asking=asking, point=checked.point, decisions=checked.decisions)
+        return MatchedSession(asking=asking, point=checked.snapshot, decisions=checked.decisions)
 
     async def answered(
         self,
@@ -121,13 +121,13 @@ class SessionLookup:
         """
         for choice, message in zip(choices, seen, strict=True):
             names = self._names(opened.asking, message, id, waits=choice.verdict == "escalate")
-            await self._guard.remember(choice.point, names, (*opened.known, choice.decision))
+            await self._guard.finder.remember(choice.point, names, (*opened.known, choice.decision))
 
     def naming(self, opened: MatchedSession, answer: Message, id: str | None) -> ResumeKeys:
         """How the client goes on from an answer that it gets as it is."""
         return ResumeKeys(
             names=self._names(opened.asking, answer, id, waits=False),
-            known=opened.known,
+            decisions=opened.known,
             unless=lambda decision: not decision.allowed,
         )
 
@@ -135,7 +135,7 @@ class SessionLookup:
         self, asking: ProxyRequest, answer: Message, id: str | None, *, waits: bool
     ) -> tuple[str, ...]:
         """Under which names a client may ask for what follows an answer."""
-        names = [self._guard.name(_whole(asking, answer))]
+        names = [self._guard.finder.name_of(_whole(asking, answer))]
         if asking.session is not None:
             names.append(asking.names(answer)[-1])
         if asking.session is not None or waits:
@@ -145,14 +145,14 @@ class SessionLookup:
 
     async def knows(self, tenant: str, response: str) -> bool:
         """Whether an answer that the provider keeps went through here and was let through."""
-        return await self._guard.named(tenant, _of_response(response)) is not None
+        return await self._guard.finder.named(tenant, _of_response(response)) is not None
 
     async def _held(self, asking: ProxyRequest) -> MatchedSession | None:
         """The same request as one whose answer waits for a person.
 
         The session goes on after that answer, so that an approval of it counts.
         """
-        found = await self._guard.named(asking.tenant, asking.names()[-1])
+        found = await self._guard.finder.named(asking.tenant, asking.names()[-1])
         if found is None:
             return None
         heard = [message.level is not Level.SYSTEM for message in asking.messages]
@@ -164,7 +164,7 @@ class SessionLookup:
         left = iter(known)
         return MatchedSession(
             asking=asking,
-            point=found.point,
+            point=found.snapshot,
             decisions=tuple(
                 _about(next(left), message) if judged else None
                 for message, judged in zip(asking.messages, heard, strict=True)
@@ -179,25 +179,25 @@ class SessionLookup:
         names, messages = asking.names(), asking.messages
         spoken = [number for number, each in enumerate(messages) if each.level is Level.ASSISTANT]
         for length in (len(messages), spoken[-1] + 1 if spoken else 0):
-            found = await self._guard.named(asking.tenant, names[length])
+            found = await self._guard.finder.named(asking.tenant, names[length])
             if found is not None:
                 known = zip(found.decisions, messages[:length], strict=False)
                 decisions = [_about(decision, message) for decision, message in known]
-                return await self._gone_on(asking, found.point, decisions)
+                return await self._gone_on(asking, found.snapshot, decisions)
         return await self._gone_on(asking, _fresh(asking))
 
     async def _continued(self, asking: ProxyRequest) -> SessionSnapshot:
         """Where to go on from an answer or a conversation that the provider keeps."""
         name = _of_response(str(asking.request.continues))
-        found = await self._guard.named(asking.tenant, name)
+        found = await self._guard.finder.named(asking.tenant, name)
         if found is not None and asking.thread is None:
-            return found.point
+            return found.snapshot
         # A conversation goes on wherever somebody adds to it. And where the session of an answer
         # has moved on, the user's tasks are in it all the same.
         session = (await self._store.named(asking.tenant, [name])).get(name)
         if session is not None:
-            return await self._guard.session(asking.tenant, session)
-        return _fresh(asking) if found is None else found.point
+            return await self._guard.finder.newest(asking.tenant, session)
+        return _fresh(asking) if found is None else found.snapshot
 
     async def _gone_on(
         self, asking: ProxyRequest, point: SessionSnapshot, known: Sequence[Decision] = ()
@@ -209,8 +209,8 @@ class SessionLookup:
         point = _declared(point, asking.request.conversation.tools)
         decided: tuple[Decision, ...] = ()
         if asked:
-            checked = await self._guard.go_on(point, asked, asker=asking.asker)
-            point, decided = checked.point, checked.decisions
+            checked = await self._guard.check_after(point, asked, source=asking.asker)
+            point, decided = checked.snapshot, checked.decisions
         left = iter(decided)
         decisions = (*known, *(None if old else next(left) for old in heard))
         return MatchedSession(asking=asking, point=point, decisions=decisions)
@@ -236,8 +236,10 @@ def _whole(asking: ProxyRequest, answer: Message) -> Conversation:
 def _fresh(asking: ProxyRequest) -> SessionSnapshot:
     """A session that has not begun."""
     id = uuid.uuid4().hex if asking.session is None else asking.session
-    kept = StoredContent(state=SessionState(id=id))
-    return SessionSnapshot(tenant=asking.tenant, version=0, created_at=datetime.now(UTC), kept=kept)
+    content = StoredContent(state=SessionState(id=id))
+    return SessionSnapshot(
+        tenant=asking.tenant, version=0, created_at=datetime.now(UTC), content=content
+    )
 
 
 def _declared(point: SessionSnapshot, tools: Iterable[ToolSpec]) -> SessionSnapshot:
@@ -246,7 +248,7 @@ def _declared(point: SessionSnapshot, tools: Iterable[ToolSpec]) -> SessionSnaps
     if not new:
         return point
     state = replace(point.state, tools={**point.state.tools, **new})
-    return replace(point, kept=replace(point.kept, state=state))
+    return replace(point, content=replace(point.content, state=state))
 
 
 def _is_known(message: Message, point: SessionSnapshot) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from taskshield.core.store import Approval, Store
 from taskshield.server.http.errors import RequestError
-from taskshield.server.sessions.guard import SessionChecker
+from taskshield.server.sessions.checker import SessionChecker
 
 _POLL_S = 0.5
 """How often a waiting request looks into the store, where another replica may have written."""
@@ -16,10 +16,10 @@ class Approvals:
     """Approvals of all tenants. One past its deadline has expired, which denies it."""
 
     def __init__(
-        self, store: Store, guard: SessionChecker, decided: Callable[[Approval], None]
+        self, store: Store, checker: SessionChecker, decided: Callable[[Approval], None]
     ) -> None:
         self._store = store
-        self._guard = guard
+        self._checker = checker
         self._decided = decided
         self._news = asyncio.Condition()
         self._closing = False
@@ -59,15 +59,15 @@ class Approvals:
         """
         approval = await self.get(tenant, id)
         if approval.status == "pending":
-            point = await self._guard.session(tenant, approval.session)
-            if id not in point.kept.held:
+            snapshot = await self._checker.finder.newest(tenant, approval.session)
+            if id not in snapshot.content.approvable:
                 raise RequestError(
                     409, "too_late", "the user has spoken since; it is pointless now"
                 )
             approval = await self._decide(approval, approve=True, by=by, note=note)
         if approval.status != "approved":
             raise _decided_otherwise(approval)
-        await self._guard.approve(tenant, approval.session, id)
+        await self._checker.apply_approval(tenant, approval.session, id)
         return approval
 
     async def deny(self, tenant: str, id: str, *, by: str, note: str = "") -> Approval:

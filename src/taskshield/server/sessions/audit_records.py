@@ -51,34 +51,34 @@ class TextRedaction:
 
 def audit_record(
     decision: Decision,
-    place: SessionKey,
-    asker: RequestSource,
+    key: SessionKey,
+    source: RequestSource,
     at: datetime,
-    writing: TextRedaction,
+    redaction: TextRedaction,
 ) -> AuditRecord:
     """The record of one decision."""
     case = decision.case
-    written = stored_values.dump(case)
+    text = stored_values.dump(case)
     return AuditRecord(
         id=decision.id,
-        tenant=place.tenant,
-        session=place.session,
+        tenant=key.tenant,
+        session=key.session,
         number=case.index,
         at=at,
-        surface=asker.surface,
+        surface=source.surface,
         level=case.message.level.value,
         action=decision.action,
         check=decision.check,
         tier=gravest_tier(decision),
         judge=decision.judge,
         elapsed_ms=decision.elapsed_ms,
-        summary=writing.line(summary(decision)),
-        case=writing.case(written),
-        digest=digest(written),
-        tools=tuple(filter(None, map(writing.line, tools_concerned(decision)))),
+        summary=redaction.line(summary(decision)),
+        case=redaction.case(text),
+        digest=digest(text),
+        tools=tuple(filter(None, map(redaction.line, tools_concerned(decision)))),
         llm_calls=case.trace.usage.calls,
         llm_tokens=case.trace.usage.tokens,
-        agent=None if asker.agent is None else one_line(asker.agent, _NAME_LENGTH),
+        agent=None if source.agent is None else one_line(source.agent, _NAME_LENGTH),
     )
 
 
@@ -98,17 +98,21 @@ def stored_case(record: AuditRecord) -> Case:
 
 
 def approval_of(
-    decision: Decision, place: SessionKey, at: datetime, patience: timedelta, writing: TextRedaction
+    decision: Decision,
+    key: SessionKey,
+    at: datetime,
+    approval_time: timedelta,
+    redaction: TextRedaction,
 ) -> Approval:
     """What a person is asked about a decision that waits for one."""
     return Approval(
         id=uuid.uuid4().hex,
-        tenant=place.tenant,
-        session=place.session,
+        tenant=key.tenant,
+        session=key.session,
         decision=decision.id,
-        summary=writing.line(summary(decision)),
+        summary=redaction.line(summary(decision)),
         created_at=at,
-        deadline=at + patience,
+        deadline=at + approval_time,
     )
 
 

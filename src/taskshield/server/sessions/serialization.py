@@ -1,53 +1,67 @@
 """Sessions as JSON text and back, without secrets.
 
-A session grows by a message at a time, and most of it stays as it was. So turns and tools are
-written one by one, and what was written before is used again: the cost of a write is that of what
-is new, however long the conversation.
+A session grows by one message at a time, and most of it stays the same. So turns and tools are
+serialized one by one, and texts from the last time are used again: a write costs as much as what is
+new, however long the conversation.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from taskshield.adapters import stored_values
 from taskshield.core.judge import HistoryEntry
 from taskshield.core.tools import ToolSpec
-from taskshield.server.sessions.snapshots import Pieces, SerializedPart, StoredContent
+from taskshield.engine.state import SessionState
+from taskshield.server.sessions.snapshots import SerializedPart, SerializedParts, StoredContent
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Written:
-    """The layout of the text."""
+class _StoredRest:
+    """All but history and tools. The fields are named as they are stored."""
 
-    rest: StoredContent
-    """All but history and tools."""
+    state: SessionState
+    names: tuple[str, ...] = ()
+    line: tuple[str, ...] = ()
+    """`StoredContent.decision_ids`."""
+    held: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """`StoredContent.approvable`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StoredSession:
+    """The layout of the text. The fields are named as they are stored."""
+
+    rest: _StoredRest
     history: tuple[HistoryEntry, ...]
     tools: tuple[ToolSpec, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SerializedSession:
-    """A session as it is written down."""
+    """A session and its text."""
 
     text: str
-    kept: StoredContent
-    """What the text says: what is redacted there is redacted here, too."""
-    pieces: Pieces
-    """For the next copy."""
+    content: StoredContent
+    """What the text says: secrets that are redacted in the text are redacted here as well."""
+    parts: SerializedParts
+    """For the next time."""
 
 
-def write(kept: StoredContent, known: Pieces, redacted: Callable[[str], str]) -> SerializedSession:
-    """Write a session down.
+def write(
+    content: StoredContent, known: SerializedParts, redacted: Callable[[str], str]
+) -> SerializedSession:
+    """Serialize a session.
 
     Args:
-        kept: The session.
-        known: Pieces of its last copy.
+        content: The session.
+        known: Parts that were serialized the last time.
         redacted: Makes secrets in a JSON text unreadable.
     """
 
-    def piece(value: T) -> SerializedPart[T]:
+    def serialize(value: T) -> SerializedPart[T]:
         found = known.get(id(value))
         if found is not None and found.value is value:
             return found
@@ -57,31 +71,43 @@ def write(kept: StoredContent, known: Pieces, redacted: Callable[[str], str]) ->
             value if text == plain else stored_values.load(type(value), text), text
         )
 
-    rest = piece(replace(kept, state=replace(kept.state, history=(), tools={})))
-    turns = [piece(turn) for turn in kept.state.history]
-    tools = [piece(spec) for spec in kept.state.tools.values()]
-    pieces: list[SerializedPart[Any]] = [*turns, *tools]
+    rest = serialize(
+        _StoredRest(
+            state=replace(content.state, history=(), tools={}),
+            names=content.names,
+            line=content.decision_ids,
+            held=content.approvable,
+        )
+    )
+    turns = [serialize(turn) for turn in content.state.history]
+    tools = [serialize(spec) for spec in content.state.tools.values()]
+    parts: list[SerializedPart[Any]] = [*turns, *tools]
     history = ", ".join(each.text for each in turns)
     specs = ", ".join(each.text for each in tools)
     return SerializedSession(
         text=f'{{"rest": {rest.text}, "history": [{history}], "tools": [{specs}]}}',
-        kept=_joined(rest.value, (each.value for each in turns), (each.value for each in tools)),
-        pieces={id(each.value): each for each in pieces},
+        content=_joined(rest.value, (each.value for each in turns), (each.value for each in tools)),
+        parts={id(each.value): each for each in parts},
     )
 
 
 def read(text: str) -> StoredContent:
-    """Read back what was written down.
+    """Read what `write` returned.
 
     Raises:
         WireFormatError: The text is not a session.
     """
-    written = stored_values.load(_Written, text)
-    return _joined(written.rest, written.history, written.tools)
+    stored = stored_values.load(_StoredSession, text)
+    return _joined(stored.rest, stored.history, stored.tools)
 
 
 def _joined(
-    rest: StoredContent, history: Iterable[HistoryEntry], tools: Iterable[ToolSpec]
+    rest: _StoredRest, history: Iterable[HistoryEntry], tools: Iterable[ToolSpec]
 ) -> StoredContent:
     by_name = {spec.name: spec for spec in tools}
-    return replace(rest, state=replace(rest.state, history=tuple(history), tools=by_name))
+    return StoredContent(
+        state=replace(rest.state, history=tuple(history), tools=by_name),
+        names=rest.names,
+        decision_ids=rest.line,
+        approvable=rest.held,
+    )

@@ -1,55 +1,49 @@
-"""A session at one point of its life, and the names by which that point is found again.
+"""A session as it is stored in one version, and how it changes. Values; no store is read here."""
 
-A stateless client sends its whole conversation every time. Each beginning of it has a name, made of
-all that was said up to there, so that the next request finds the session where it left off.
-"""
-
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from taskshield.core.decisions import Action, Decision
-from taskshield.core.messages import Conversation, Message, Opaque, digest
-from taskshield.core.store import AuditRecord
-from taskshield.core.tools import ToolAnnotations, ToolSpec
+from taskshield.core.store import Approval, AuditRecord
+from taskshield.core.tools import ToolSpec
 from taskshield.engine.state import SessionState, with_approval
 
 T = TypeVar("T")
 
 NOT_DONE: frozenset[Action] = frozenset({"block", "revise"})
-"""What counts as blocked: it was not done, and nobody is asked whether it may be."""
+"""Actions that count as blocked: the agent did not do it, and no person decides about it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredContent:
-    """What is written down of a session."""
+    """The part of a snapshot that is stored as text."""
 
     state: SessionState
     names: tuple[str, ...] = ()
-    """Names of this very point; a session that has moved on has them no more."""
-    line: tuple[str, ...] = ()
-    """Ids of the decisions on the messages that the client sees, where the point has a name."""
-    held: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Fingerprints of what a person may still let through, by approval."""
+    """Names of this snapshot; a later snapshot of its session does not inherit them."""
+    decision_ids: tuple[str, ...] = ()
+    """Decisions on the messages that the client sees, where the snapshot has a name."""
+    approvable: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Fingerprints of the calls that a person may still approve, by approval."""
 
 
 @dataclass(frozen=True, slots=True)
 class SerializedPart(Generic[T]):
-    """A part of a session and its text. It holds on to the part, whose id nothing else can have."""
+    """A part of a session and its text. It refers to the part, so that its `id` stays unique."""
 
     value: T
     text: str
 
 
-Pieces: TypeAlias = Mapping[int, SerializedPart[Any]]
-"""Parts that were written down, by the id of the part."""
+SerializedParts: TypeAlias = Mapping[int, SerializedPart[Any]]
+"""Parts that are serialized already, by the `id` of the part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionKey:
-    """Which session of whom."""
+    """A session and its tenant."""
 
     tenant: str
     session: str
@@ -57,17 +51,17 @@ class SessionKey:
 
 @dataclass(frozen=True, slots=True)
 class RequestSource:
-    """Who asks for a check, for people to read."""
+    """Where a request for a check came from, as people read it."""
 
     surface: str
-    """Where: "azure", "proxy", "native", ..."""
+    """For example "azure", "proxy" or "native"."""
     agent: str | None = None
-    """For which agent; None where nobody says."""
+    """Name of the agent; None where the client does not name one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSummary:
-    """What a list shows of a session, beside what its state says."""
+    """What a list shows of a session beside its state. Fields are named as in `ListedSession`."""
 
     surface: str | None = None
     agent: str | None = None
@@ -77,7 +71,7 @@ class SessionSummary:
     last_at: datetime | None = None
 
     def after(self, records: Sequence[AuditRecord]) -> "SessionSummary":
-        """Once these have been decided, too."""
+        """The summary with these decisions added."""
         if not records:
             return self
         actions = [record.action for record in records]
@@ -93,101 +87,85 @@ class SessionSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSnapshot:
-    """A session as it was written down in one version."""
+    """One version of a session."""
 
     tenant: str
     version: int
-    """0 where it has not been written down yet."""
+    """0 where it is not stored yet."""
     created_at: datetime
-    kept: StoredContent
-    overview: SessionSummary = SessionSummary()
-    pieces: Pieces = field(default_factory=dict)
-    """Parts of it that need not be written anew."""
+    content: StoredContent
+    summary: SessionSummary = SessionSummary()
+    parts: SerializedParts = field(default_factory=dict)
+    """Parts of it that need not be serialized again."""
     size: int = 0
     """Characters of its text."""
 
     @property
     def id(self) -> str:
         """The session's id."""
-        return self.kept.state.id
+        return self.content.state.id
 
     @property
-    def place(self) -> SessionKey:
-        """Which session it is, and whose."""
+    def key(self) -> SessionKey:
+        """The session and its tenant."""
         return SessionKey(tenant=self.tenant, session=self.id)
 
     @property
     def state(self) -> SessionState:
-        """What the session knows."""
-        return self.kept.state
+        """The state of the session."""
+        return self.content.state
 
-    def forked(self, id: str, at: datetime) -> "SessionSnapshot":
-        """A new session that goes on from here; approvals stay with the old one."""
-        kept = StoredContent(state=replace(self.state, id=id))
-        return replace(self, version=0, created_at=at, kept=kept)
+    def fork(self, id: str) -> "SessionSnapshot":
+        """A new session that continues from here; approvals stay with the old one."""
+        content = StoredContent(state=replace(self.state, id=id))
+        return replace(self, version=0, created_at=datetime.now(UTC), content=content)
+
+    def with_tools(self, tools: Iterable[ToolSpec]) -> "SessionSnapshot":
+        """The snapshot with these tools, where it does not have them yet."""
+        new = {spec.name: spec for spec in tools if self.state.tools.get(spec.name) != spec}
+        if not new:
+            return self
+        state = replace(self.state, tools={**self.state.tools, **new})
+        return replace(self, content=replace(self.content, state=state))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotChange:
+    """The next version of a session, and what is stored with it."""
+
+    content: StoredContent
+    records: tuple[AuditRecord, ...] = ()
+    approvals: Mapping[str, Approval] = field(default_factory=dict)
+    """What now waits for a person, by the id of the decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownConversation:
-    """A point with the decisions on all messages that led to it."""
+    """A snapshot with the decisions on all messages that led to it."""
 
-    point: SessionSnapshot
+    snapshot: SessionSnapshot
     decisions: tuple[Decision, ...]
 
     @property
     def size(self) -> int:
-        """About so many characters: of the session, and of what was decided about."""
-        return self.point.size + sum(map(_size, self.decisions))
+        """Characters of the session and its decisions, roughly."""
+        return self.snapshot.size + sum(map(_size, self.decisions))
+
+
+def new_snapshot(tenant: str, id: str, tools: Iterable[ToolSpec] = ()) -> SessionSnapshot:
+    """The snapshot of a session that is not stored yet."""
+    state = SessionState(id=id, tools={spec.name: spec for spec in tools})
+    return SessionSnapshot(
+        tenant=tenant, version=0, created_at=datetime.now(UTC), content=StoredContent(state=state)
+    )
 
 
 def approvable_calls(state: SessionState, decision: Decision) -> frozenset[str]:
-    """Fingerprints that an approval of this decision would let through."""
+    """Fingerprints of the calls that an approval of this decision would allow."""
     return with_approval(state, decision).approved - state.approved
-
-
-def conversation_names(seed: str, conversation: Conversation) -> list[str]:
-    """Names of all beginnings of a conversation, the empty one first.
-
-    Args:
-        seed: All else that decisions depend on: judge and policy.
-        conversation: What was said so far.
-    """
-    return list(_names(seed, conversation))
-
-
-def _names(seed: str, conversation: Conversation) -> Iterator[str]:
-    name = digest(seed, *sorted(map(_tool, conversation.tools)))
-    yield name
-    for message in conversation.messages:
-        name = digest(name, _said(message))
-        yield name
 
 
 def _size(decision: Decision) -> int:
     message = decision.case.message
     arguments = sum(len(call.arguments) for call in message.tool_calls)
     return len(decision.content) + len(message.text) + arguments
-
-
-def _tool(spec: ToolSpec) -> str:
-    # Not `asdict`, which would copy every schema, however deep.
-    return json.dumps(spec, sort_keys=True, default=_members)
-
-
-def _members(value: ToolSpec | ToolAnnotations) -> dict[str, object]:
-    return {each.name: getattr(value, each.name) for each in fields(value)}
-
-
-def _said(message: Message) -> str:
-    return json.dumps(
-        [
-            message.level.value,
-            [
-                ["opaque", part.kind] if isinstance(part, Opaque) else ["text", part.text]
-                for part in message.parts
-            ],
-            [[call.id, call.name, call.arguments] for call in message.tool_calls],
-            message.answers,
-            message.is_error,
-        ]
-    )

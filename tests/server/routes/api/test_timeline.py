@@ -15,8 +15,8 @@ from tests.server.stage import (
     HIJACKED,
     TENANT,
     call,
+    checker,
     conversation,
-    guard,
     keyed,
     output,
     served,
@@ -60,11 +60,11 @@ def test_counts_go_on_from_request_to_request_and_over_replicas() -> None:
 def test_a_session_that_branches_off_takes_its_counts_along() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store)
+        one = checker(store)
         base = HIJACKED.messages[:4]
         for last in ("a", "b"):
             said = conversation(*base, call("write_note", id="c5", path=last))
-            await one.conversation(TENANT, said, asker=RequestSource("azure"))
+            await one.check_conversation(TENANT, said, source=RequestSource("azure"))
         sessions = (await store.sessions(TENANT)).items
         assert {(each.messages, each.blocked) for each in sessions} == {(5, 1)}
 

@@ -51,13 +51,13 @@ async def _verdict(server: Services, memories: Memories, tenant: str, event: Eve
     decisions: Sequence[Decision] = ()
     approval = None
     if step.messages or step.tools:
-        checked = await server.guard.check(
+        checked = await server.checker.check(
             tenant,
             event.session,
             step.messages,
-            asker=RequestSource(NAME, event.agent.name or event.agent.id),
+            source=RequestSource(NAME, event.agent.name or event.agent.id),
             tools=step.tools,
-            begin=True,
+            start=True,
         )
         decisions = checked.decisions
         asked = checked.approvals.get(decisions[-1].id) if decisions else None
@@ -80,7 +80,7 @@ async def _step(server: Services, memories: Memories, tenant: str, event: Event)
     step = step_of(event, memory)
     if step.answer is None or not step.answer.liftable:
         return step
-    approved = (await server.guard.session(tenant, event.session)).state.approved
+    approved = (await server.checker.finder.newest(tenant, event.session)).state.approved
     if not approved:
         return step
 

@@ -165,7 +165,7 @@ async def _said(server: Services, last: AuditRecord) -> list[AuditRecord]:
 async def _tools(server: Services, record: AuditRecord) -> tuple[ToolSpec, ...]:
     """The tools of a record's session; none where the session is gone."""
     try:
-        point = await server.guard.session(record.tenant, record.session)
+        point = await server.checker.finder.newest(record.tenant, record.session)
     except (RequestError, StoreError):
         return ()
     return tuple(point.state.tools.values())

@@ -20,7 +20,7 @@ from taskshield.server.operations.live_events import Event, Live
 from taskshield.server.routes.api.models import ApprovalOut
 from taskshield.server.routes.api.parameters import Checker, Server, native_router
 from taskshield.server.services import Services
-from taskshield.server.sessions.guard import CheckResult
+from taskshield.server.sessions.checker import CheckResult
 
 _PAUSE_S = 15.0
 """How often something is sent, and the key is looked at again, whether or not anything happens."""

@@ -58,7 +58,9 @@ router = native_router()
 async def begin_session(body: NewSession, caller: Checker, server: Server) -> SessionOut:
     """Begin a session."""
     tools = [tool.value() for tool in body.tools]
-    return SessionOut.of(await server.guard.begin(caller.tenant, id=body.id, tools=tools))
+    return SessionOut.of(
+        await server.checker.create_session(caller.tenant, id=body.id, tools=tools)
+    )
 
 
 @router.get("/sessions", tags=["sessions"])
@@ -72,7 +74,7 @@ async def list_sessions(
 @router.get("/sessions/{session}", tags=["sessions"])
 async def get_session(session: Id, caller: Checker, server: Server) -> SessionOut:
     """What a session knows: tasks, tainted directives, counters."""
-    return SessionOut.of(await server.guard.session(caller.tenant, session))
+    return SessionOut.of(await server.checker.finder.newest(caller.tenant, session))
 
 
 @router.post("/sessions/{session}/messages", tags=["sessions"])
@@ -80,11 +82,11 @@ async def check_messages(
     session: Id, body: NewMessages, caller: Checker, server: Server
 ) -> CheckedOut:
     """Judge the next messages of a session: all of them or, where anything fails, none."""
-    checked = await server.guard.check(
+    checked = await server.checker.check(
         caller.tenant,
         session,
         [message.value() for message in body.messages],
-        asker=RequestSource(NAME, caller.agent),
+        source=RequestSource(NAME, caller.agent),
         tools=[tool.value() for tool in body.tools],
     )
     return CheckedOut(

@@ -25,8 +25,8 @@ async def analyze(request: Request) -> Response:
     conversation = task_adherence.parse(await request.body())
     asked = request.headers.get(task_adherence.DETAILS_HEADER)
     detailed = task_adherence.wants_details(asked)
-    checked = await services(request).guard.conversation(
-        caller.tenant, conversation, asker=RequestSource(NAME, caller.agent)
+    checked = await services(request).checker.check_conversation(
+        caller.tenant, conversation, source=RequestSource(NAME, caller.agent)
     )
     try:
         answer = task_adherence.render(checked.decisions, detailed=detailed)

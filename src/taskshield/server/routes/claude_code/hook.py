@@ -34,7 +34,7 @@ async def hook(request: Request) -> Response:
     event = events.parse(await request.body())
     server = services(request)
     try:
-        return _response(await reply(server.guard, caller.tenant, event, agent=caller.agent))
+        return _response(await reply(server.checker, caller.tenant, event, agent=caller.agent))
     except Exception as error:  # only here is it known what must not go on
         problem = problem_of(error)
         if isinstance(error, StoreError):

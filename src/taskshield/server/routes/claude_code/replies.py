@@ -13,7 +13,7 @@ from taskshield.core.decisions import Check
 from taskshield.server.sessions.snapshots import RequestSource
 
 if TYPE_CHECKING:  # the command asks a server without having its packages
-    from taskshield.server.sessions.guard import SessionChecker
+    from taskshield.server.sessions.checker import SessionChecker
 
 NAME = "claude-code"
 PATH = "/hooks/claude-code"
@@ -31,7 +31,7 @@ class Reply:
 
 
 async def reply(
-    guard: "SessionChecker", tenant: str, event: Event, *, agent: str | None = None
+    checker: "SessionChecker", tenant: str, event: Event, *, agent: str | None = None
 ) -> Reply:
     """The reply to an event.
 
@@ -41,13 +41,13 @@ async def reply(
     """
     if isinstance(event, OtherEvent):
         return Reply(body={}, check="none")
-    checked = await guard.check(
+    checked = await checker.check(
         tenant,
         event.session,
         [event.message],
-        asker=RequestSource(NAME, agent),
+        source=RequestSource(NAME, agent),
         tools=BUILT_IN,
-        begin=True,
+        start=True,
     )
     (decision,) = checked.decisions
     return Reply(body=render(event, decision), check=decision.check)

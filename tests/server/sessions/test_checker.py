@@ -19,7 +19,8 @@ from taskshield.engine.state import SessionState
 from taskshield.server.bounded_cache import BoundedCache
 from taskshield.server.http.errors import RequestError
 from taskshield.server.sessions.audit_records import TextRedaction
-from taskshield.server.sessions.guard import CheckResult, ResumeKeys, SessionChecker
+from taskshield.server.sessions.checker import CheckResult, SessionChecker
+from taskshield.server.sessions.resume_keys import ResumeKeys
 from taskshield.server.sessions.snapshots import RequestSource
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
@@ -31,8 +32,8 @@ from tests.server.stage import (
     TOOLS,
     Failing,
     call,
+    checker,
     conversation,
-    guard,
     judge,
     outcome,
     output,
@@ -59,10 +60,10 @@ async def one_by_one(
     guarded: Callable[[int], SessionChecker], messages: tuple[Message, ...]
 ) -> list[Decision]:
     """The messages in a session, each to the guard of its number."""
-    await guarded(0).begin(TENANT, id="s", tools=TOOLS)
+    await guarded(0).create_session(TENANT, id="s", tools=TOOLS)
     decisions: list[Decision] = []
     for number, message in enumerate(messages):
-        checked = await guarded(number).check(TENANT, "s", [message], asker=HERE)
+        checked = await guarded(number).check(TENANT, "s", [message], source=HERE)
         decisions += checked.decisions
     return decisions
 
@@ -70,7 +71,7 @@ async def one_by_one(
 def test_decisions_are_those_of_the_library_and_each_is_written_down() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store)
+        one = checker(store)
         decisions = await one_by_one(lambda number: one, HIJACKED.messages)
         assert outcome(decisions) == outcome(await in_library(HIJACKED.messages))
         assert [each.action for each in decisions] == [
@@ -88,9 +89,9 @@ def test_decisions_are_those_of_the_library_and_each_is_written_down() -> None:
 
 def test_messages_sent_together_are_judged_like_messages_sent_one_by_one() -> None:
     async def work() -> None:
-        together = guard()
-        await together.begin(TENANT, id="s", tools=TOOLS)
-        checked = await together.check(TENANT, "s", HIJACKED.messages, asker=HERE)
+        together = checker()
+        await together.create_session(TENANT, id="s", tools=TOOLS)
+        checked = await together.check(TENANT, "s", HIJACKED.messages, source=HERE)
         assert outcome(checked.decisions) == outcome(await in_library(HIJACKED.messages))
         assert checked.new == 5
 
@@ -100,7 +101,7 @@ def test_messages_sent_together_are_judged_like_messages_sent_one_by_one() -> No
 def test_replicas_that_take_turns_decide_like_one() -> None:
     async def work() -> None:
         store = MemoryStore()
-        replicas = [guard(store), guard(store)]
+        replicas = [checker(store), checker(store)]
         decisions = await one_by_one(lambda number: replicas[number % 2], HIJACKED.messages)
         assert outcome(decisions) == outcome(await in_library(HIJACKED.messages))
 
@@ -109,11 +110,11 @@ def test_replicas_that_take_turns_decide_like_one() -> None:
 
 def test_a_guard_that_forgets_sessions_reads_them_again() -> None:
     async def work() -> None:
-        forgetful = guard(live=1)
-        await forgetful.begin(TENANT, id="other")
+        forgetful = checker(cached=1)
+        await forgetful.create_session(TENANT, id="other")
         await one_by_one(lambda number: forgetful, HIJACKED.messages[:2])
-        await forgetful.check(TENANT, "other", [user()], asker=HERE)
-        checked = await forgetful.check(TENANT, "s", HIJACKED.messages[2:], asker=HERE)
+        await forgetful.check(TENANT, "other", [user()], source=HERE)
+        checked = await forgetful.check(TENANT, "s", HIJACKED.messages[2:], source=HERE)
         expected = (await in_library(HIJACKED.messages))[2:]
         assert outcome(checked.decisions) == outcome(expected)
 
@@ -123,17 +124,17 @@ def test_a_guard_that_forgets_sessions_reads_them_again() -> None:
 def test_concurrent_messages_of_a_session_are_all_judged_once() -> None:
     async def work() -> None:
         store = MemoryStore()
-        replicas = [guard(store), guard(store)]
-        await replicas[0].begin(TENANT, id="s", tools=TOOLS)
-        await replicas[0].check(TENANT, "s", [user()], asker=HERE)
+        replicas = [checker(store), checker(store)]
+        await replicas[0].create_session(TENANT, id="s", tools=TOOLS)
+        await replicas[0].check(TENANT, "s", [user()], source=HERE)
         await asyncio.gather(
             *(
-                replicas[number % 2].check(TENANT, "s", [call(id=f"c{number}")], asker=HERE)
+                replicas[number % 2].check(TENANT, "s", [call(id=f"c{number}")], source=HERE)
                 for number in range(6)
             )
         )
         assert [each.number for each in await records(store)] == list(range(7))
-        point = await replicas[0].session(TENANT, "s")
+        point = await replicas[0].finder.newest(TENANT, "s")
         assert (point.state.messages, point.state.counters.executed) == (7, 7)
 
     run(work())
@@ -142,10 +143,10 @@ def test_concurrent_messages_of_a_session_are_all_judged_once() -> None:
 def test_a_session_that_others_wrote_to_is_judged_anew() -> None:
     async def work() -> None:
         store = Failing()
-        one = guard(store)
-        await one.begin(TENANT, id="s")
+        one = checker(store)
+        await one.create_session(TENANT, id="s")
         store.conflicts = 3
-        checked = await one.check(TENANT, "s", [user()], asker=HERE)
+        checked = await one.check(TENANT, "s", [user()], source=HERE)
         assert [each.id for each in await records(store)] == [checked.decisions[0].id]
 
     run(work())
@@ -154,13 +155,13 @@ def test_a_session_that_others_wrote_to_is_judged_anew() -> None:
 def test_a_session_that_others_never_stop_writing_to_is_an_error() -> None:
     async def work() -> None:
         store = Failing()
-        one = guard(store)
-        await one.begin(TENANT, id="s")
+        one = checker(store)
+        await one.create_session(TENANT, id="s")
         store.conflicts = 1_000
         with pytest.raises(StoreConflict):
-            await one.check(TENANT, "s", [user()], asker=HERE)
+            await one.check(TENANT, "s", [user()], source=HERE)
         with pytest.raises(StoreConflict):
-            await one.conversation(TENANT, HIJACKED, asker=HERE)
+            await one.check_conversation(TENANT, HIJACKED, source=HERE)
 
     run(work())
 
@@ -169,15 +170,15 @@ def test_what_cannot_be_written_down_has_not_happened() -> None:
     async def work() -> None:
         store = Failing()
         seen: list[CheckResult] = []
-        one = guard(store, observe=lambda surface, checked: seen.append(checked))
-        await one.begin(TENANT, id="s", tools=TOOLS)
-        await one.check(TENANT, "s", [user()], asker=HERE)
+        one = checker(store, observe=lambda surface, checked: seen.append(checked))
+        await one.create_session(TENANT, id="s", tools=TOOLS)
+        await one.check(TENANT, "s", [user()], source=HERE)
         store.gone = True
         for _ in range(2):
             with pytest.raises(StoreError):
-                await one.check(TENANT, "s", [call()], asker=HERE)
+                await one.check(TENANT, "s", [call()], source=HERE)
         store.gone = False
-        checked = await one.check(TENANT, "s", [call()], asker=HERE)
+        checked = await one.check(TENANT, "s", [call()], source=HERE)
         assert checked.decisions[0].case.index == 1
         assert [each.number for each in await records(store)] == [0, 1]
         assert sum(each.new for each in seen) == 2
@@ -197,8 +198,8 @@ def test_a_request_that_is_given_up_does_not_lose_what_is_being_written() -> Non
                 await super().commit(*args, **more)  # type: ignore[arg-type]
 
         store = Slow()
-        one = guard(store)
-        asking = asyncio.create_task(one.check(TENANT, "s", [user()], asker=HERE, begin=True))
+        one = checker(store)
+        asking = asyncio.create_task(one.check(TENANT, "s", [user()], source=HERE, start=True))
         await store.began.wait()
         asking.cancel()
         store.go_on.set()
@@ -206,7 +207,7 @@ def test_a_request_that_is_given_up_does_not_lose_what_is_being_written() -> Non
         with pytest.raises(asyncio.CancelledError):
             await asking
         assert len(await records(store)) == 1
-        checked = await one.check(TENANT, "s", [call()], asker=HERE)
+        checked = await one.check(TENANT, "s", [call()], source=HERE)
         assert checked.decisions[0].case.index == 1
 
     run(work())
@@ -217,36 +218,36 @@ def test_all_messages_of_a_request_or_none() -> None:
 
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store)
-        await one.begin(TENANT, id="s")
+        one = checker(store)
+        await one.create_session(TENANT, id="s")
         broken = Message(level=Level.ASSISTANT, tool_calls=twice)
         with pytest.raises(ConversationError, match="message 1: two tool calls"):
-            await one.check(TENANT, "s", [user(), broken], asker=HERE)
+            await one.check(TENANT, "s", [user(), broken], source=HERE)
         assert await records(store) == []
-        assert (await one.session(TENANT, "s")).state.messages == 0
+        assert (await one.finder.newest(TENANT, "s")).state.messages == 0
 
     run(work())
 
 
 def test_sessions_begin_once_and_only_where_asked_for() -> None:
     async def work() -> None:
-        one = guard()
+        one = checker()
         with pytest.raises(RequestError, match="no such session"):
-            await one.check(TENANT, "s", [user()], asker=HERE)
-        await one.check(TENANT, "s", [user()], asker=HERE, begin=True)
+            await one.check(TENANT, "s", [user()], source=HERE)
+        await one.check(TENANT, "s", [user()], source=HERE, start=True)
         with pytest.raises(RequestError, match="already"):
-            await one.begin(TENANT, id="s")
+            await one.create_session(TENANT, id="s")
         with pytest.raises(RequestError, match="no such session"):
-            await one.session("another tenant", "s")
+            await one.finder.newest("another tenant", "s")
 
     run(work())
 
 
 def test_too_many_messages_are_refused() -> None:
     async def work() -> None:
-        one = guard(max_messages=4)
+        one = checker(max_messages=4)
         with pytest.raises(RequestError) as caught:
-            await one.conversation(TENANT, HIJACKED, asker=HERE)
+            await one.check_conversation(TENANT, HIJACKED, source=HERE)
         assert caught.value.problem.status == 413
 
     run(work())
@@ -254,9 +255,11 @@ def test_too_many_messages_are_refused() -> None:
 
 def test_tools_may_be_declared_with_any_message() -> None:
     async def work() -> None:
-        one = guard()
-        await one.check(TENANT, "s", [user()], asker=HERE, tools=TOOLS, begin=True)
-        assert set((await one.session(TENANT, "s")).state.tools) == {each.name for each in TOOLS}
+        one = checker()
+        await one.check(TENANT, "s", [user()], source=HERE, tools=TOOLS, start=True)
+        assert set((await one.finder.newest(TENANT, "s")).state.tools) == {
+            each.name for each in TOOLS
+        }
 
     run(work())
 
@@ -268,13 +271,13 @@ def test_tools_may_be_declared_with_any_message() -> None:
 def test_a_growing_conversation_is_judged_as_from_scratch(steps: list[int], hop: bool) -> None:
     async def work() -> None:
         store = MemoryStore()
-        replicas = [guard(store), guard(store)]
+        replicas = [checker(store), checker(store)]
         judged = length = 0
         for number, step in enumerate(steps):
             length = min(length + step, len(HIJACKED.messages))
             sofar = replace(HIJACKED, messages=HIJACKED.messages[:length])
             one = replicas[number % 2 if hop else 0]
-            checked = await one.conversation(TENANT, sofar, asker=HERE)
+            checked = await one.check_conversation(TENANT, sofar, source=HERE)
             judged += checked.new
             assert outcome(checked.decisions) == outcome(await in_library(sofar.messages))
         assert judged == length == len(await records(store))
@@ -290,15 +293,15 @@ def test_conversations_that_part_become_sessions_of_their_own() -> None:
 
     async def work() -> None:
         store = MemoryStore()
-        replicas = [guard(store), guard(store)]
+        replicas = [checker(store), checker(store)]
         for one in replicas:
-            await one.conversation(TENANT, begun, asker=HERE)
-        first = await replicas[0].conversation(TENANT, left, asker=HERE)
-        second = await replicas[1].conversation(TENANT, right, asker=HERE)
+            await one.check_conversation(TENANT, begun, source=HERE)
+        first = await replicas[0].check_conversation(TENANT, left, source=HERE)
+        second = await replicas[1].check_conversation(TENANT, right, source=HERE)
         assert first.session != second.session
         assert (first.new, second.new) == (1, 1)
         assert outcome(second.decisions) == outcome(await in_library(right.messages))
-        again = await replicas[1].conversation(TENANT, left, asker=HERE)
+        again = await replicas[1].check_conversation(TENANT, left, source=HERE)
         assert (again.session, again.new) == (first.session, 0)
 
     run(work())
@@ -311,9 +314,9 @@ def test_a_replica_that_knows_an_old_point_starts_afresh_where_its_session_moved
 
     async def work() -> None:
         store = MemoryStore()
-        await guard(store).conversation(TENANT, begun, asker=HERE)
-        await guard(store).conversation(TENANT, moved, asker=HERE)
-        fresh = await guard(store).conversation(TENANT, other, asker=HERE)
+        await checker(store).check_conversation(TENANT, begun, source=HERE)
+        await checker(store).check_conversation(TENANT, moved, source=HERE)
+        fresh = await checker(store).check_conversation(TENANT, other, source=HERE)
         assert fresh.new == 2
         assert outcome(fresh.decisions) == outcome(await in_library(other.messages))
 
@@ -323,9 +326,9 @@ def test_a_replica_that_knows_an_old_point_starts_afresh_where_its_session_moved
 def test_conversations_of_tenants_never_meet() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store)
-        ours = await one.conversation("a", HIJACKED, asker=HERE)
-        theirs = await one.conversation("b", HIJACKED, asker=HERE)
+        one = checker(store)
+        ours = await one.check_conversation("a", HIJACKED, source=HERE)
+        theirs = await one.check_conversation("b", HIJACKED, source=HERE)
         assert theirs.new == 5 and theirs.session != ours.session
         assert {each.id for each in await records(store, "a")}.isdisjoint(
             each.id for each in await records(store, "b")
@@ -337,14 +340,14 @@ def test_conversations_of_tenants_never_meet() -> None:
 def test_another_policy_judge_or_set_of_tools_is_another_conversation() -> None:
     async def work() -> None:
         store = MemoryStore()
-        await guard(store).conversation(TENANT, HIJACKED, asker=HERE)
+        await checker(store).check_conversation(TENANT, HIJACKED, source=HERE)
         others = [
-            (guard(store, policy=ESCALATING), HIJACKED),
-            (guard(store, by=TableJudge(name="other")), HIJACKED),
-            (guard(store), replace(HIJACKED, tools=TOOLS[:1])),
+            (checker(store, policy=ESCALATING), HIJACKED),
+            (checker(store, by=TableJudge(name="other")), HIJACKED),
+            (checker(store), replace(HIJACKED, tools=TOOLS[:1])),
         ]
         for one, said in others:
-            assert (await one.conversation(TENANT, said, asker=HERE)).new == 5
+            assert (await one.check_conversation(TENANT, said, source=HERE)).new == 5
 
     run(work())
 
@@ -352,9 +355,9 @@ def test_another_policy_judge_or_set_of_tools_is_another_conversation() -> None:
 def test_the_same_conversation_twice_at_once_is_judged_once() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store)
+        one = checker(store)
         both = await asyncio.gather(
-            *(one.conversation(TENANT, HIJACKED, asker=HERE) for _ in range(2))
+            *(one.check_conversation(TENANT, HIJACKED, source=HERE) for _ in range(2))
         )
         assert {each.new for each in both} == {0, 5}
         assert outcome(both[0].decisions) == outcome(both[1].decisions)
@@ -370,21 +373,23 @@ def test_a_conversation_is_found_by_what_its_client_was_shown() -> None:
 
     async def work(hop: bool) -> None:
         store = MemoryStore()
-        first = guard(store)
-        begun = await first.conversation(TENANT, asked, asker=PROXY)
-        refused = await first.go_on(begun.point, [hidden], asker=PROXY)
+        first = checker(store)
+        begun = await first.check_conversation(TENANT, asked, source=PROXY)
+        refused = await first.check_after(begun.snapshot, [hidden], source=PROXY)
         assert refused.decisions[0].action == "revise"
-        said = await first.go_on(refused.point, [shown], asker=PROXY)
+        said = await first.check_after(refused.snapshot, [shown], source=PROXY)
         visible = conversation(*asked.messages, shown)
         decisions = (*begun.decisions, *said.decisions)
-        await first.remember(said.point, [first.name(visible), "response-1"], decisions)
+        await first.finder.remember(
+            said.snapshot, [first.finder.name_of(visible), "response-1"], decisions
+        )
 
-        second = guard(store) if hop else first
+        second = checker(store) if hop else first
         later = conversation(*visible.messages, output("Done.", answers="c3"), user("Thanks!"))
-        checked = await second.conversation(TENANT, later, asker=PROXY)
+        checked = await second.check_conversation(TENANT, later, source=PROXY)
         assert (checked.session, checked.new) == (begun.session, 2)
         assert [each.id for each in checked.decisions[:4]] == [each.id for each in decisions]
-        point = await second.session(TENANT, begun.session)
+        point = await second.finder.newest(TENANT, begun.session)
         assert point.state.messages == 7  # the hidden round is a part of the session
 
     run(work(False))
@@ -397,22 +402,24 @@ def test_answers_to_the_same_request_become_sessions_of_their_own() -> None:
 
     async def work() -> None:
         store = MemoryStore()
-        replicas = [guard(store), guard(store)]
+        replicas = [checker(store), checker(store)]
         told: list[str] = []
         for one, answer in zip(replicas, answers, strict=True):
-            begun = await one.conversation(TENANT, asked, asker=PROXY)
+            begun = await one.check_conversation(TENANT, asked, source=PROXY)
             visible = conversation(*asked.messages, answer)
-            naming = ResumeKeys(
-                names=(one.name(visible),), known=begun.decisions, unless=lambda decision: False
+            resume = ResumeKeys(
+                names=(one.finder.name_of(visible),),
+                decisions=begun.decisions,
+                unless=lambda decision: False,
             )
-            said = await one.go_on(begun.point, [answer], asker=PROXY, naming=naming)
+            said = await one.check_after(begun.snapshot, [answer], source=PROXY, resume=resume)
             decisions = (*begun.decisions, *said.decisions)
             assert outcome(decisions) == outcome(await in_library(visible.messages))
             told.append(said.session)
         assert len(set(told)) == 2
         for number, answer in enumerate(answers):
             later = conversation(*asked.messages, answer, output())
-            checked = await replicas[0].conversation(TENANT, later, asker=PROXY)
+            checked = await replicas[0].check_conversation(TENANT, later, source=PROXY)
             assert (checked.session, checked.new) == (told[number], 1)
 
     run(work())
@@ -420,17 +427,17 @@ def test_answers_to_the_same_request_become_sessions_of_their_own() -> None:
 
 def test_a_point_is_named_only_where_the_client_gets_the_answer_as_it_is() -> None:
     async def work() -> None:
-        one = guard(MemoryStore())
-        begun = await one.conversation(TENANT, conversation(user()), asker=PROXY)
-        naming = ResumeKeys(
-            names=("response-1",), known=begun.decisions, unless=lambda each: not each.allowed
+        one = checker(MemoryStore())
+        begun = await one.check_conversation(TENANT, conversation(user()), source=PROXY)
+        resume = ResumeKeys(
+            names=("response-1",), decisions=begun.decisions, unless=lambda each: not each.allowed
         )
         hidden = call("send_money", id="c1", path="evil")
-        refused = await one.go_on(begun.point, [hidden], asker=PROXY, naming=naming)
-        assert await one.named(TENANT, "response-1") is None
-        said = await one.go_on(refused.point, [call(id="c2")], asker=PROXY, naming=naming)
-        found = await one.named(TENANT, "response-1")
-        assert found is not None and found.point == said.point
+        refused = await one.check_after(begun.snapshot, [hidden], source=PROXY, resume=resume)
+        assert await one.finder.named(TENANT, "response-1") is None
+        said = await one.check_after(refused.snapshot, [call(id="c2")], source=PROXY, resume=resume)
+        found = await one.finder.named(TENANT, "response-1")
+        assert found is not None and found.snapshot == said.snapshot
         assert found.decisions == (*begun.decisions, *said.decisions)
 
     run(work())
@@ -441,14 +448,14 @@ def test_an_approval_does_not_split_a_conversation() -> None:
 
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store, policy=ESCALATING)
-        begun = await one.conversation(TENANT, conversation(user()), asker=PROXY)
-        held = await one.go_on(begun.point, [money], asker=PROXY)
+        one = checker(store, policy=ESCALATING)
+        begun = await one.check_conversation(TENANT, conversation(user()), source=PROXY)
+        held = await one.check_after(begun.snapshot, [money], source=PROXY)
         (approval,) = held.approvals.values()
-        await guard(store, policy=ESCALATING).approve(TENANT, held.session, approval.id)
+        await checker(store, policy=ESCALATING).apply_approval(TENANT, held.session, approval.id)
         decisions = (*begun.decisions, *held.decisions)
-        point = await one.remember(held.point, ["held"], decisions)
-        again = await one.go_on(point, [money], asker=PROXY)
+        point = await one.finder.remember(held.snapshot, ["held"], decisions)
+        again = await one.check_after(point, [money], source=PROXY)
         assert again.session == begun.session and again.decisions[0].allowed
 
     run(work())
@@ -457,16 +464,18 @@ def test_an_approval_does_not_split_a_conversation() -> None:
 def test_a_point_is_found_by_its_other_names_until_the_session_moves_on() -> None:
     async def work() -> None:
         store = MemoryStore()
-        first = guard(store)
-        begun = await first.conversation(TENANT, conversation(user()), asker=PROXY)
-        await first.remember(begun.point, ["response-1"], begun.decisions)
-        found = await guard(store).named(TENANT, "response-1")
-        assert found is not None and found.point.id == begun.session
+        first = checker(store)
+        begun = await first.check_conversation(TENANT, conversation(user()), source=PROXY)
+        await first.finder.remember(begun.snapshot, ["response-1"], begun.decisions)
+        found = await checker(store).finder.named(TENANT, "response-1")
+        assert found is not None and found.snapshot.id == begun.session
         assert outcome(found.decisions) == outcome(begun.decisions)
-        assert await guard(store).named("another tenant", "response-1") is None
-        await first.check(TENANT, begun.session, [call()], asker=PROXY)
-        assert await guard(store).named(TENANT, "response-1") is None
-        assert await first.named(TENANT, "response-1") is not None  # it is still at hand here
+        assert await checker(store).finder.named("another tenant", "response-1") is None
+        await first.check(TENANT, begun.session, [call()], source=PROXY)
+        assert await checker(store).finder.named(TENANT, "response-1") is None
+        assert (
+            await first.finder.named(TENANT, "response-1") is not None
+        )  # it is still at hand here
 
     run(work())
 
@@ -474,9 +483,9 @@ def test_a_point_is_found_by_its_other_names_until_the_session_moves_on() -> Non
 def test_a_conversation_whose_records_were_pruned_is_judged_again() -> None:
     async def work() -> None:
         store = MemoryStore()
-        await guard(store).conversation(TENANT, HIJACKED, asker=HERE)
+        await checker(store).check_conversation(TENANT, HIJACKED, source=HERE)
         await store.prune(older_than=None, keep=1)
-        again = await guard(store).conversation(TENANT, HIJACKED, asker=HERE)
+        again = await checker(store).check_conversation(TENANT, HIJACKED, source=HERE)
         assert again.new == 5
 
     run(work())
@@ -490,19 +499,19 @@ def test_an_approval_lets_the_call_through_once() -> None:
 
     async def work(hop: bool) -> None:
         store = MemoryStore()
-        first = guard(store, policy=ESCALATING)
-        second = guard(store, policy=ESCALATING) if hop else first
+        first = checker(store, policy=ESCALATING)
+        second = checker(store, policy=ESCALATING) if hop else first
         checked = await first.check(
-            TENANT, "s", [user(), money], asker=HERE, tools=TOOLS, begin=True
+            TENANT, "s", [user(), money], source=HERE, tools=TOOLS, start=True
         )
         (approval,) = checked.approvals.values()
         assert checked.decisions[1].action == "escalate"
         assert checked.approvals[checked.decisions[1].id] == approval
-        assert await second.approve(TENANT, "s", approval.id)
-        assert not await first.approve(TENANT, "s", approval.id)
-        allowed = await first.check(TENANT, "s", [money], asker=HERE)
+        assert await second.apply_approval(TENANT, "s", approval.id)
+        assert not await first.apply_approval(TENANT, "s", approval.id)
+        allowed = await first.check(TENANT, "s", [money], source=HERE)
         assert allowed.decisions[0].allowed
-        again = await second.check(TENANT, "s", [money], asker=HERE)
+        again = await second.check(TENANT, "s", [money], source=HERE)
         assert not again.decisions[0].allowed
 
     run(work(False))
@@ -515,11 +524,13 @@ def test_an_approval_also_counts_in_a_conversation_without_a_session() -> None:
 
     async def work() -> None:
         store = MemoryStore()
-        first, second = guard(store, policy=ESCALATING), guard(store, policy=ESCALATING)
-        held = await first.conversation(TENANT, conversation(user(), money), asker=AZURE)
+        first, second = checker(store, policy=ESCALATING), checker(store, policy=ESCALATING)
+        held = await first.check_conversation(TENANT, conversation(user(), money), source=AZURE)
         (approval,) = held.approvals.values()
-        assert await second.approve(TENANT, held.session, approval.id)
-        later = await first.conversation(TENANT, conversation(user(), money, again), asker=AZURE)
+        assert await second.apply_approval(TENANT, held.session, approval.id)
+        later = await first.check_conversation(
+            TENANT, conversation(user(), money, again), source=AZURE
+        )
         assert later.decisions[-1].allowed and later.session == held.session
 
     run(work())
@@ -529,12 +540,12 @@ def test_what_was_held_back_before_the_user_spoke_cannot_be_approved() -> None:
     money = call("send_money", id="c2", path="evil")
 
     async def work() -> None:
-        one = guard(policy=ESCALATING)
-        held = await one.check(TENANT, "s", [user(), money], asker=HERE, begin=True)
+        one = checker(policy=ESCALATING)
+        held = await one.check(TENANT, "s", [user(), money], source=HERE, start=True)
         (approval,) = held.approvals.values()
-        late = await one.check(TENANT, "s", [money, user("Stop!")], asker=HERE)
+        late = await one.check(TENANT, "s", [money, user("Stop!")], source=HERE)
         assert late.approvals == {}
-        assert not await one.approve(TENANT, "s", approval.id)
+        assert not await one.apply_approval(TENANT, "s", approval.id)
 
     run(work())
 
@@ -545,17 +556,17 @@ def test_what_was_held_back_before_the_user_spoke_cannot_be_approved() -> None:
 def test_without_texts_only_hashes_are_stored() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store, writing=TextRedaction(texts=False), policy=ESCALATING)
-        await one.check(TENANT, "s", HIJACKED.messages, asker=HERE, begin=True)
+        one = checker(store, redaction=TextRedaction(texts=False), policy=ESCALATING)
+        await one.check(TENANT, "s", HIJACKED.messages, source=HERE, start=True)
         stored = await store.session(TENANT, "s")
         assert stored is not None and stored.state is None
         found = await records(store)
         assert {(each.summary, each.case) for each in found} == {("", None)}
         assert all(re.fullmatch("[0-9a-f]{64}", each.digest) for each in found)
         assert {each.summary for each in (await store.approvals(TENANT)).items} == {""}
-        await one.check(TENANT, "s", [user("Go on.")], asker=HERE)
-        with pytest.raises(RequestError, match="texts are not stored"):
-            await guard(store).check(TENANT, "s", [user()], asker=HERE)
+        await one.check(TENANT, "s", [user("Go on.")], source=HERE)
+        with pytest.raises(RequestError, match="does not store texts"):
+            await checker(store).check(TENANT, "s", [user()], source=HERE)
 
     run(work())
 
@@ -563,11 +574,11 @@ def test_without_texts_only_hashes_are_stored() -> None:
 def test_without_texts_a_conversation_is_known_as_long_as_the_process_lives() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store, writing=TextRedaction(texts=False))
-        assert (await one.conversation(TENANT, HIJACKED, asker=HERE)).new == 5
-        assert (await one.conversation(TENANT, HIJACKED, asker=HERE)).new == 0
-        other = guard(store, writing=TextRedaction(texts=False))
-        assert (await other.conversation(TENANT, HIJACKED, asker=HERE)).new == 5
+        one = checker(store, redaction=TextRedaction(texts=False))
+        assert (await one.check_conversation(TENANT, HIJACKED, source=HERE)).new == 5
+        assert (await one.check_conversation(TENANT, HIJACKED, source=HERE)).new == 0
+        other = checker(store, redaction=TextRedaction(texts=False))
+        assert (await other.check_conversation(TENANT, HIJACKED, source=HERE)).new == 5
 
     run(work())
 
@@ -582,19 +593,19 @@ def test_secrets_are_stored_nowhere_and_replicas_still_agree() -> None:
 
     async def work() -> None:
         store = MemoryStore()
-        replicas = [guard(store), guard(store)]
+        replicas = [checker(store), checker(store)]
         hopping = await one_by_one(lambda number: replicas[number % 2], told.messages)
         kept = await store.session(TENANT, "s")
         assert kept is not None and kept.state is not None
         found = await records(store)
         stored = kept.state + "".join(f"{each.summary}{each.case}" for each in found)
         assert "a1B2c3D4" not in stored
-        alone = guard()
+        alone = checker()
         staying = await one_by_one(lambda number: alone, told.messages)
         assert outcome(hopping) == outcome(staying)
         # What goes to the agent is whole all the same, here and where it is made again.
-        await replicas[0].conversation(TENANT, told, asker=HERE)
-        recalled = await guard(store).conversation(TENANT, told, asker=HERE)
+        await replicas[0].check_conversation(TENANT, told, source=HERE)
+        recalled = await checker(store).check_conversation(TENANT, told, source=HERE)
         assert recalled.new == 0
         assert SECRET in hopping[2].content and SECRET in recalled.decisions[2].content
 
@@ -604,9 +615,9 @@ def test_secrets_are_stored_nowhere_and_replicas_still_agree() -> None:
 def test_an_outage_of_the_judge_is_a_decision_and_is_written_down() -> None:
     async def work() -> None:
         store = MemoryStore()
-        one = guard(store, by=TableJudge(error=JudgeUnavailable("gone")))
+        one = checker(store, by=TableJudge(error=JudgeUnavailable("gone")))
         checked = await one.check(
-            TENANT, "s", [user(), call("send_money")], asker=HERE, tools=TOOLS, begin=True
+            TENANT, "s", [user(), call("send_money")], source=HERE, tools=TOOLS, start=True
         )
         assert checked.decisions[1].action == "block"
         assert [each.check for each in await records(store)] == ["failed", "failed"]
@@ -618,12 +629,12 @@ def test_an_outage_of_the_judge_is_a_decision_and_is_written_down() -> None:
 def test_a_session_that_cannot_be_read_is_the_stores_failure() -> None:
     async def work() -> None:
         store = MemoryStore()
-        await guard(store).begin(TENANT, id="s")
+        await checker(store).create_session(TENANT, id="s")
         kept = await store.session(TENANT, "s")
         assert kept is not None
         await store.commit(replace(kept, version=2, state="{}"), [])
         with pytest.raises(StoreError, match="cannot be read"):
-            await guard(store).session(TENANT, "s")
+            await checker(store).finder.newest(TENANT, "s")
 
     run(work())
 
@@ -634,11 +645,11 @@ def test_a_session_that_cannot_be_read_is_the_stores_failure() -> None:
 def test_a_session_is_not_taken_for_one_of_its_name_that_was_forgotten() -> None:
     async def work() -> None:
         store = MemoryStore()
-        here, there = guard(store), guard(store)
-        await here.check(TENANT, "s", [user("An old task.")], asker=HERE, begin=True)
+        here, there = checker(store), checker(store)
+        await here.check(TENANT, "s", [user("An old task.")], source=HERE, start=True)
         await store.prune(older_than=None, keep=0)
-        await there.check(TENANT, "s", [user("A new task.")], asker=HERE, begin=True)
-        (task,) = (await here.session(TENANT, "s")).state.tasks
+        await there.check(TENANT, "s", [user("A new task.")], source=HERE, start=True)
+        (task,) = (await here.finder.newest(TENANT, "s")).state.tasks
         assert task.text == "A new task."
 
     run(work())
@@ -646,33 +657,33 @@ def test_a_session_is_not_taken_for_one_of_its_name_that_was_forgotten() -> None
 
 @pytest.mark.parametrize("texts", [True, False])
 def test_a_session_does_not_grow_without_end(texts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("taskshield.server.sessions.session_store._LONGEST", 10_000)
+    monkeypatch.setattr("taskshield.server.sessions.snapshot_store._LONGEST", 10_000)
 
     async def work() -> None:
-        one = guard(writing=TextRedaction(texts=texts))
+        one = checker(redaction=TextRedaction(texts=texts))
         spec = ToolSpec(name="read_file", parameters={"title": "x" * 8_000})
-        await one.begin(TENANT, id="s", tools=[spec])
+        await one.create_session(TENANT, id="s", tools=[spec])
         more = [replace(spec, name="write_file")]
         with pytest.raises(RequestError, match="too large"):
-            await one.check(TENANT, "s", [user()], asker=HERE, tools=more)
-        assert (await one.session(TENANT, "s")).state.messages == 0
-        await one.check(TENANT, "s", [user()], asker=HERE)
+            await one.check(TENANT, "s", [user()], source=HERE, tools=more)
+        assert (await one.finder.newest(TENANT, "s")).state.messages == 0
+        await one.check(TENANT, "s", [user()], source=HERE)
 
     run(work())
 
 
 def test_few_large_sessions_are_kept_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("taskshield.server.sessions.session_store._AT_HAND", 20_000)
+    monkeypatch.setattr("taskshield.server.sessions.snapshot_store.CACHE_SIZE", 20_000)
 
     async def work() -> None:
-        one = guard(writing=TextRedaction(texts=False))  # where what is forgotten is gone
+        one = checker(redaction=TextRedaction(texts=False))  # where what is forgotten is gone
         spec = ToolSpec(name="read_file", parameters={"title": "x" * 8_000})
         for id in ("a", "b", "c"):
-            await one.begin(TENANT, id=id, tools=[spec])
+            await one.create_session(TENANT, id=id, tools=[spec])
         for id in ("b", "c"):
-            await one.session(TENANT, id)
-        with pytest.raises(RequestError, match="texts are not stored"):
-            await one.session(TENANT, "a")
+            await one.finder.newest(TENANT, id)
+        with pytest.raises(RequestError, match="does not store texts"):
+            await one.finder.newest(TENANT, "a")
 
     run(work())
 

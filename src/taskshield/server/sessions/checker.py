@@ -1,0 +1,281 @@
+"""Checks messages of stored sessions: find a snapshot, judge the messages, store the next snapshot.
+
+Every surface checks its messages here, and so gets the same decision for the same conversation.
+Decisions are returned only after they are stored: what could not be stored did not happen, and a
+decision that a client has is never lost.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import TypeAlias
+
+from taskshield.adapters import stored_values
+from taskshield.core.decisions import Decision
+from taskshield.core.errors import StoreConflict
+from taskshield.core.judge import Judge
+from taskshield.core.messages import Conversation, Message
+from taskshield.core.policy import Policy
+from taskshield.core.store import Approval, AuditRecord, Store
+from taskshield.core.tools import ToolSpec
+from taskshield.server.bounded_cache import KeyedLocks
+from taskshield.server.http.errors import RequestError
+from taskshield.server.sessions.audit_records import TextRedaction
+from taskshield.server.sessions.finder import SnapshotFinder
+from taskshield.server.sessions.judgement import Judgement, JudgingRules, judge_messages
+from taskshield.server.sessions.resume_keys import ResumeKeys
+from taskshield.server.sessions.snapshot_store import Find, SnapshotStore
+from taskshield.server.sessions.snapshots import (
+    KnownConversation,
+    RequestSource,
+    SessionSnapshot,
+    SnapshotChange,
+    new_snapshot,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """The stored result of a check."""
+
+    snapshot: SessionSnapshot
+    """The session after the messages."""
+    decisions: tuple[Decision, ...]
+    """One for each message."""
+    new: int
+    """How many of them, counted from the last, were made now; the others were known."""
+    approvals: Mapping[str, Approval] = field(default_factory=dict)
+    """What now waits for a person, by the id of the decision."""
+    records: tuple[AuditRecord, ...] = ()
+    """The audit records of the new decisions."""
+
+    @property
+    def session(self) -> str:
+        """Id of the session."""
+        return self.snapshot.id
+
+
+class _NothingWaits(Exception):
+    """No call waits for the approval."""
+
+
+Observer: TypeAlias = Callable[[str, CheckResult], None]
+"""Gets the surface and the result of each check, once it is stored."""
+
+
+class SessionChecker:
+    """Checks messages of any number of tenants, sessions and surfaces."""
+
+    finder: SnapshotFinder
+    """Finds the snapshots that checks start from."""
+
+    def __init__(
+        self,
+        *,
+        judge: Judge,
+        policy: Policy,
+        store: Store,
+        redaction: TextRedaction,
+        approval_time: timedelta = timedelta(minutes=10),
+        cached: int = 1_000,
+        max_messages: int = 2_000,
+        observe: Observer = lambda surface, checked: None,
+    ) -> None:
+        """Make a checker.
+
+        Args:
+            judge: Judges the messages.
+            policy: Maps verdicts to actions.
+            store: Where sessions, audit records and approvals are stored.
+            redaction: How texts are stored.
+            approval_time: How long a person has to approve.
+            cached: Sessions that are cached in memory.
+            max_messages: Messages that one request may have.
+            observe: Gets the result of each check.
+        """
+        self._rules = JudgingRules(
+            judge=judge, policy=policy, redaction=redaction, approval_time=approval_time
+        )
+        self._max_messages = max_messages
+        self._observe = observe
+        self._snapshots = SnapshotStore(store, redaction, cached=cached)
+        self.finder = SnapshotFinder(
+            store,
+            self._snapshots,
+            seed=f"{judge.name} {stored_values.dump(policy)}",
+            texts=redaction.texts,
+            cached=cached,
+        )
+        self._locks = KeyedLocks()
+
+    async def create_session(
+        self, tenant: str, *, id: str | None = None, tools: Iterable[ToolSpec] = ()
+    ) -> SessionSnapshot:
+        """Create a session.
+
+        Raises:
+            RequestError: A session with this id exists.
+        """
+        snapshot = new_snapshot(tenant, uuid.uuid4().hex if id is None else id, tools)
+        try:
+            return await self._snapshots.write(snapshot, SnapshotChange(content=snapshot.content))
+        except StoreConflict:
+            raise RequestError(409, "conflict", "A session with this id already exists.") from None
+
+    async def check(
+        self,
+        tenant: str,
+        session: str,
+        messages: Sequence[Message],
+        *,
+        source: RequestSource,
+        tools: Iterable[ToolSpec] = (),
+        start: bool = False,
+    ) -> CheckResult:
+        """Check the next messages of a session: all of them or, where one fails, none.
+
+        Args:
+            tenant: Whose session it is.
+            session: Its id.
+            messages: In the order of the conversation.
+            source: Where the request came from.
+            tools: Tools that the session may not have yet.
+            start: Whether a session that does not exist starts now.
+
+        Raises:
+            RequestError: There is no such session, or there are too many messages.
+            ConversationError: A message makes no sense in this conversation.
+            StoreError: Nothing was stored, so nothing is decided.
+        """
+        self._limit(messages)
+        find = self.finder.in_session(tenant, session, start=start)
+        async with self._locks.of(tenant, session):
+            return await self._check(find, messages, source=source, tools=tuple(tools))
+
+    async def check_conversation(
+        self, tenant: str, conversation: Conversation, *, source: RequestSource
+    ) -> CheckResult:
+        """Check a whole conversation; messages that an earlier request had are not judged again.
+
+        The decisions are those of judging everything from the first message on.
+
+        Raises:
+            RequestError: There are too many messages.
+            ConversationError: A message makes no sense in this conversation.
+            StoreError: Nothing was stored, so nothing is decided.
+        """
+        messages = conversation.messages
+        self._limit(messages)
+        names = self.finder.names(conversation)
+        async with self._locks.of(tenant, names[-1]):
+            known = await self.finder.recall(tenant, names, messages)
+            if known is None:
+                snapshot = new_snapshot(tenant, uuid.uuid4().hex, conversation.tools)
+                known = KnownConversation(snapshot=snapshot, decisions=())
+            new = messages[len(known.decisions) :]
+            if not new:
+                return CheckResult(snapshot=known.snapshot, decisions=known.decisions, new=0)
+            # Messages that the judge could not check are checked when the client sends them again.
+            resume = ResumeKeys(names=(names[-1],), decisions=known.decisions, unless=_unchecked)
+            find = self.finder.after(known.snapshot)
+            checked = await self._check(find, new, source=source, resume=resume)
+            return replace(checked, decisions=(*known.decisions, *checked.decisions))
+
+    async def check_after(
+        self,
+        snapshot: SessionSnapshot,
+        messages: Sequence[Message],
+        *,
+        source: RequestSource,
+        resume: ResumeKeys | None = None,
+    ) -> CheckResult:
+        """Check the messages that follow exactly this snapshot.
+
+        For surfaces that answer the client themselves: where another request has added messages to
+        the session meanwhile, this one becomes a session of its own.
+
+        Args:
+            snapshot: The session before the messages.
+            messages: In the order of the conversation.
+            source: Where the request came from.
+            resume: Names for the next snapshot; for surfaces that know them before and need not
+                call `SnapshotFinder.remember`.
+
+        Raises:
+            RequestError: There are too many messages.
+            ConversationError: A message makes no sense in this conversation.
+            StoreError: Nothing was stored, so nothing is decided.
+        """
+        self._limit(messages)
+        find = self.finder.after(snapshot)
+        return await self._check(find, messages, source=source, resume=resume)
+
+    async def apply_approval(self, tenant: str, session: str, approval: str) -> bool:
+        """Allow, once, the calls that wait for this approval; False where none wait any more.
+
+        Raises:
+            RequestError: There is no such session.
+            StoreError: The approval could not be stored.
+        """
+
+        async def allow(snapshot: SessionSnapshot) -> SnapshotChange:
+            approvable = dict(snapshot.content.approvable)
+            if approval not in approvable:
+                raise _NothingWaits
+            approved = snapshot.state.approved | approvable.pop(approval)
+            state = replace(snapshot.state, approved=approved)
+            content = replace(snapshot.content, state=state, approvable=approvable)
+            return SnapshotChange(content=content)
+
+        async with self._locks.of(tenant, session):
+            try:
+                await self._snapshots.update(self.finder.in_session(tenant, session), allow)
+            except _NothingWaits:
+                return False
+        return True
+
+    async def aclose(self) -> None:
+        """Wait for writes that have not ended."""
+        await self._snapshots.aclose()
+
+    async def _check(
+        self,
+        find: Find,
+        messages: Sequence[Message],
+        *,
+        source: RequestSource,
+        tools: Iterable[ToolSpec] = (),
+        resume: ResumeKeys | None = None,
+    ) -> CheckResult:
+        async def judge(snapshot: SessionSnapshot) -> Judgement:
+            return await judge_messages(
+                snapshot.with_tools(tools),
+                messages,
+                rules=self._rules,
+                source=source,
+                resume=resume,
+            )
+
+        snapshot, judgement = await self._snapshots.update(find, judge)
+        if resume is not None:
+            self.finder.cache(snapshot, (*resume.decisions, *judgement.decisions))
+        checked = CheckResult(
+            snapshot=snapshot,
+            decisions=judgement.decisions,
+            new=len(judgement.decisions),
+            approvals=judgement.approvals,
+            records=judgement.records,
+        )
+        self._observe(source.surface, checked)
+        return checked
+
+    def _limit(self, messages: Sequence[Message]) -> None:
+        if len(messages) > self._max_messages:
+            raise RequestError(
+                413, "too_many_messages", f"more than {self._max_messages} messages in one request"
+            )
+
+
+def _unchecked(decision: Decision) -> bool:
+    return decision.check == "failed"

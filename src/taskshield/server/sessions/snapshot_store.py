@@ -1,0 +1,178 @@
+"""Snapshots in the store and in memory: loading the newest one, storing the next one."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, fields, replace
+from datetime import UTC, datetime
+from typing import TypeAlias, TypeVar
+
+from taskshield.core.errors import StoreConflict, StoreError, WireFormatError
+from taskshield.core.store import Store, StoredSession
+from taskshield.server.bounded_cache import BoundedCache
+from taskshield.server.http.errors import RequestError
+from taskshield.server.sessions import serialization
+from taskshield.server.sessions.audit_records import TextRedaction
+from taskshield.server.sessions.snapshots import SessionSnapshot, SessionSummary, SnapshotChange
+
+T = TypeVar("T")
+C = TypeVar("C", bound=SnapshotChange)
+
+CACHE_SIZE = 64 * 1024 * 1024
+"""Characters of all cached sessions, however few they are."""
+_LONGEST = 64 * 1024 * 1024
+"""Characters of one session. All of it is read and written at once."""
+_TASKS_LISTED = 3
+"""Tasks of a session that a list shows."""
+_TRIES = 5
+"""How often a change is made again because another request changed the session first."""
+
+Find: TypeAlias = Callable[[SessionSnapshot | None], Awaitable[SessionSnapshot]]
+"""Finds the snapshot to start from. It gets None, or the snapshot that is not the newest any more
+because another request changed the session."""
+
+
+class SnapshotStore:
+    """Reads and writes snapshots. What it wrote is cached; what it did not write did not happen."""
+
+    def __init__(self, store: Store, redaction: TextRedaction, *, cached: int) -> None:
+        self._store = store
+        self._redaction = redaction
+        self._cache: BoundedCache[tuple[str, str], SessionSnapshot] = BoundedCache(
+            cached, weigh=lambda snapshot: snapshot.size, together=CACHE_SIZE
+        )
+        self._writes: set[asyncio.Task[SessionSnapshot]] = set()
+
+    async def load(self, tenant: str, id: str) -> SessionSnapshot | None:
+        """The newest snapshot of a session; it is parsed only where it is not cached.
+
+        Raises:
+            RequestError: Its texts are not stored, and it is not cached.
+        """
+        stored = await self._store.session(tenant, id)
+        if stored is None:
+            return None
+        cached = self._cache.get((tenant, id))
+        if cached is not None and _is_same(cached, stored):
+            return cached
+        if stored.state is None:
+            raise RequestError(
+                410,
+                "gone",
+                "The session cannot be resumed: this server does not store texts.",
+            )
+        return SessionSnapshot(
+            tenant=tenant,
+            version=stored.version,
+            created_at=stored.created_at,
+            content=parse_stored(serialization.read, stored.state),
+            summary=_summary(stored),
+            size=len(stored.state),
+        )
+
+    async def update(
+        self, find: Find, change: Callable[[SessionSnapshot], Awaitable[C]]
+    ) -> tuple[SessionSnapshot, C]:
+        """Find a snapshot, change it and store the next one.
+
+        Starts over where another request changed the session meanwhile.
+
+        Returns:
+            The snapshot that was stored, and the change.
+
+        Raises:
+            RequestError: The session has become too large.
+            StoreConflict: Other requests changed it every time.
+        """
+        outdated = None
+        for _ in range(_TRIES):
+            snapshot = await find(outdated)
+            changed = await change(snapshot)
+            try:
+                return await self.write(snapshot, changed), changed
+            except StoreConflict:
+                outdated = snapshot
+        raise StoreConflict("The session changed five times during this request. Try again.")
+
+    async def write(self, snapshot: SessionSnapshot, change: SnapshotChange) -> SessionSnapshot:
+        """Store the snapshot that comes after this one.
+
+        A request that is cancelled meanwhile does not stop the write.
+
+        Raises:
+            RequestError: The session has become too large.
+            StoreConflict: Another request has stored that version.
+        """
+        task = asyncio.create_task(self._write(snapshot, change))
+        self._writes.add(task)
+        task.add_done_callback(self._written)
+        return await asyncio.shield(task)
+
+    async def aclose(self) -> None:
+        """Wait for writes that have not ended."""
+        await asyncio.gather(*self._writes, return_exceptions=True)
+
+    async def _write(self, snapshot: SessionSnapshot, change: SnapshotChange) -> SessionSnapshot:
+        texts = self._redaction.texts
+        serialized = serialization.write(change.content, snapshot.parts, self._redaction.state)
+        if len(serialized.text) > _LONGEST:
+            raise RequestError(413, "session_too_large", "the session has become too large")
+        written = replace(
+            snapshot,
+            version=snapshot.version + 1,
+            # Redacted here as in the store: all replicas decide alike.
+            content=serialized.content,
+            summary=snapshot.summary.after(change.records),
+            parts=serialized.parts,
+            size=len(serialized.text),
+        )
+        await self._store.commit(
+            StoredSession(
+                tenant=written.tenant,
+                id=written.id,
+                version=written.version,
+                state=serialized.text if texts else None,
+                created_at=written.created_at,
+                updated_at=datetime.now(UTC),
+                tasks=self._task_lines(written),
+                messages=written.state.messages,
+                **asdict(written.summary),
+            ),
+            change.records,
+            tuple(change.approvals.values()),
+            written.content.names if texts else (),
+        )
+        self._cache.put((written.tenant, written.id), written)
+        return written
+
+    def _task_lines(self, snapshot: SessionSnapshot) -> tuple[str, ...]:
+        """The beginnings of a session's first tasks, as far as they may be stored."""
+        first = snapshot.state.tasks.tasks[:_TASKS_LISTED]
+        return tuple(line for line in (self._redaction.line(task.text) for task in first) if line)
+
+    def _written(self, task: asyncio.Task[SessionSnapshot]) -> None:
+        self._writes.discard(task)
+        if not task.cancelled():
+            task.exception()  # Read, so that asyncio does not log it: the request may be cancelled.
+
+
+def parse_stored(parse: Callable[[str], T], text: str) -> T:
+    """Parse a text from the store.
+
+    Raises:
+        StoreError: It cannot be read. Only the store can be the cause.
+    """
+    try:
+        return parse(text)
+    except WireFormatError as error:
+        raise StoreError(f"what is stored cannot be read: {error}") from None
+
+
+def _summary(stored: StoredSession) -> SessionSummary:
+    return SessionSummary(
+        **{each.name: getattr(stored, each.name) for each in fields(SessionSummary)}
+    )
+
+
+def _is_same(cached: SessionSnapshot, stored: StoredSession) -> bool:
+    """Whether the cached snapshot is the stored one, and not of a deleted session of that id."""
+    return (cached.version, cached.created_at) == (stored.version, stored.created_at)
