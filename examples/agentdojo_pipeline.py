@@ -74,7 +74,7 @@ def report(decision: Decision) -> None:
     """Say which calls do not run."""
     for verdict in decision.calls:
         if not verdict.allowed:
-            print(f"held:   {verdict.call.described()}")
+            print(f"held:   {verdict.call.describe()}")
 
 
 if __name__ == "__main__":

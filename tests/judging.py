@@ -51,7 +51,7 @@ class TableJudge:
             self._assessed(text, view, message=message) for text in self.directives(message.text)
         ]
         calls = [
-            self._assessed(call.described(), view, call_id=call.id) for call in message.tool_calls
+            self._assessed(call.describe(), view, call_id=call.id) for call in message.tool_calls
         ]
         return Assessment(items=(*found, *calls), trace=self._trace())
 

@@ -30,7 +30,7 @@ def pairs(runs: Sequence[RecordedRun]) -> list[tuple[str, str]]:
         for message in run.messages:
             if message.level is Level.USER:
                 asked = message.text
-            found += [(asked, call.described()) for call in message.tool_calls]
+            found += [(asked, call.describe()) for call in message.tool_calls]
     return found
 
 

@@ -11,7 +11,7 @@ def told(conversation: Conversation) -> list[Told]:
         (
             message.level.value,
             message.text,
-            tuple(call.described() for call in message.tool_calls),
+            tuple(call.describe() for call in message.tool_calls),
             message.answers,
         )
         for message in conversation.messages

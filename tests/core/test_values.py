@@ -38,7 +38,7 @@ def test_an_empty_text_gives_a_message_without_parts() -> None:
 @pytest.mark.parametrize("arguments", ["", "{", "[1]", "null", '"x"', "{'a': 1}", "[" * 100_000])
 def test_arguments_that_are_not_an_object_are_kept_and_not_parsed(arguments: str) -> None:
     call = ToolCall(id="c", name="f", arguments=arguments)
-    assert call.parsed() is None
+    assert call.parse_arguments() is None
     assert call.arguments == arguments
     assert call.fingerprint() == ToolCall(id="d", name="f", arguments=arguments).fingerprint()
 
@@ -74,7 +74,7 @@ def test_only_a_system_instruction_can_be_an_objective(level: Level) -> None:
 def test_a_task_set_grows_at_its_end() -> None:
     first = Task(id="t1", instruction=instruction(Level.USER))
     second = Task(id="t2", instruction=instruction(Level.USER))
-    grown = TaskSet().grown([first]).grown([second])
+    grown = TaskSet().with_tasks([first]).with_tasks([second])
     assert list(grown) == [first, second]
     assert len(grown) == 2
     assert first.text == "do it"

@@ -4,7 +4,7 @@ import pytest
 
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import ToolSpec
-from taskshield.engine.definition_values import naming
+from taskshield.engine.definition_values import tools_naming_values
 
 ACCOUNT = "US133000000121212121212"
 POISONED = ToolSpec(
@@ -22,7 +22,7 @@ HONEST = ToolSpec(
 def named(arguments: object, *asked: str) -> list[str]:
     written = arguments if isinstance(arguments, str) else json.dumps(arguments)
     call = ToolCall(id="c1", name="send_money", arguments=written)
-    return [spec.name for spec in naming((POISONED, IN_SCHEMA, HONEST), [call], asked)]
+    return [spec.name for spec in tools_naming_values((POISONED, IN_SCHEMA, HONEST), [call], asked)]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield.core.assessments import Assessment, TaskAssessment
-from taskshield.core.completeness import check_reading
+from taskshield.core.completeness import check_assessment
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.core.instructions import (
     Instruction,
@@ -100,7 +100,7 @@ def test_a_reading_is_a_full_verdict(
 ) -> None:
     judge = make()
     reading = asyncio.run(judge.assess(message, view))
-    check_reading(reading, message, view)
+    check_assessment(reading, message, view)
     assert spoke(reading, judge)
     for item in reading.items:
         if item.span is not None:

@@ -127,7 +127,7 @@ def agent_hooks(conversation: Conversation, store: Store) -> list[bool]:
                 asked(host.post_tool_call(**_hooked(answered), value=message.text, is_error=False))
             else:
                 announced = [
-                    {"id": each.id, "name": each.name, "args": each.parsed()}
+                    {"id": each.id, "name": each.name, "args": each.parse_arguments()}
                     for each in calls.values()
                 ]
                 asked(
@@ -143,7 +143,7 @@ def agent_hooks(conversation: Conversation, store: Store) -> list[bool]:
 
 
 def _hooked(call: ToolCall) -> dict[str, Any]:
-    return {"call_id": call.id, "name": call.name, "args": call.parsed()}
+    return {"call_id": call.id, "name": call.name, "args": call.parse_arguments()}
 
 
 def claude_code(conversation: Conversation, store: Store) -> list[bool]:
@@ -167,7 +167,7 @@ def claude_code(conversation: Conversation, store: Store) -> list[bool]:
 
 
 def _used(call: ToolCall) -> dict[str, object]:
-    return {"tool_name": call.name, "tool_input": call.parsed(), "tool_use_id": call.id}
+    return {"tool_name": call.name, "tool_input": call.parse_arguments(), "tool_use_id": call.id}
 
 
 def proxy(conversation: Conversation, store: Store) -> list[bool]:

@@ -12,7 +12,7 @@ from taskshield.adapters.parsing.tool_output import words_of
 from taskshield.core.decisions import Decision
 from taskshield.core.instructions import Span
 from taskshield.core.messages import Text
-from taskshield.core.quotations import every_place
+from taskshield.core.quotations import find_repeats
 
 REMOVED = "[removed by Task Shield]"
 """Stands where misaligned words stood."""
@@ -90,4 +90,4 @@ def _removed(decision: Decision) -> list[Span]:
     known = [span for span in spans if span is not None]
     if len(known) < len(spans):
         return [Span(start=0, end=len(text))]
-    return every_place(known, text)
+    return find_repeats(known, text)

@@ -11,13 +11,13 @@ from taskshield.core.judge import SessionView
 from taskshield.core.messages import Message
 
 
-def check_goals(reading: TaskAssessment) -> None:
+def check_task_assessment(reading: TaskAssessment) -> None:
     """Make sure that every task and objective says something."""
     if not all(draft.text.strip() for draft in (*reading.tasks, *reading.objectives)):
         raise JudgeOutputInvalid("the judge read an empty instruction", usage=reading.trace.usage)
 
 
-def check_reading(reading: Assessment, message: Message, view: SessionView) -> None:
+def check_assessment(reading: Assessment, message: Message, view: SessionView) -> None:
     """Make sure that every call is assessed and every target scored, exactly once."""
     problem = _problem(reading, message, view)
     if problem is not None:

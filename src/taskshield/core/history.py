@@ -12,7 +12,7 @@ from dataclasses import replace
 from taskshield.core.judge import HistoryEntry
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall
-from taskshield.core.quotations import shortened
+from taskshield.core.quotations import shorten
 from taskshield.core.usage import estimate_tokens
 
 _SHARE_OF_ONE_TEXT = 4
@@ -39,10 +39,10 @@ def recent(turns: Iterable[HistoryEntry], budget: int) -> tuple[HistoryEntry, ..
     return window.turns
 
 
-def short_call(call: ToolCall, tokens: int) -> ToolCall:
+def shorten_call(call: ToolCall, tokens: int) -> ToolCall:
     """The call with a long name and long arguments cut."""
-    name = shortened(call.name, _NAME_BYTES)
-    return replace(call, name=name, arguments=shortened(call.arguments, tokens * 4))
+    name = shorten(call.name, _NAME_BYTES)
+    return replace(call, name=name, arguments=shorten(call.arguments, tokens * 4))
 
 
 class _Window:
@@ -131,12 +131,12 @@ def _shortened(turn: HistoryEntry, tokens: int) -> HistoryEntry:
         message=replace(
             message,
             parts=_short_parts(message, tokens),
-            tool_calls=tuple(short_call(call, share) for call in message.tool_calls),
+            tool_calls=tuple(shorten_call(call, share) for call in message.tool_calls),
         ),
-        answered=None if answered is None else short_call(answered, tokens // 4),
+        answered=None if answered is None else shorten_call(answered, tokens // 4),
     )
 
 
 def _short_parts(message: Message, tokens: int) -> tuple[Text, ...]:
-    text = shortened(message.text, tokens * 4)
+    text = shorten(message.text, tokens * 4)
     return (Text(text=text),) if text else ()

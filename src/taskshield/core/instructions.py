@@ -97,7 +97,7 @@ class TaskSet:
 
     tasks: tuple[Task, ...] = ()
 
-    def grown(self, tasks: Iterable[Task]) -> "TaskSet":
+    def with_tasks(self, tasks: Iterable[Task]) -> "TaskSet":
         """This set with more tasks at its end."""
         return replace(self, tasks=(*self.tasks, *tasks))
 

@@ -37,7 +37,7 @@ class SessionView:
     """Specs of the tools that the message calls or answers, by name."""
     tiers: Mapping[str, Tier] = field(default_factory=dict)
     """Risk tier of each of those tools."""
-    naming: tuple[ToolSpec, ...] = ()
+    tools_naming_values: tuple[ToolSpec, ...] = ()
     """Specs of all tools whose definitions name a value of the message's calls that the user did
     not name."""
     answered: ToolCall | None = None

@@ -43,7 +43,7 @@ class ToolCall:
     arguments: str
     """As the model wrote them: JSON text in most cases, but models also write what is not JSON."""
 
-    def parsed(self) -> JsonObject | None:
+    def parse_arguments(self) -> JsonObject | None:
         """The arguments as an object, or None where they are not one."""
         try:
             value = json.loads(self.arguments)
@@ -51,13 +51,13 @@ class ToolCall:
             return None
         return value if isinstance(value, dict) else None
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """The call in one line, for people and feedback."""
         return f"{self.name}({self.arguments})"
 
     def fingerprint(self) -> str:
         """Same name and same arguments give the same fingerprint, however the JSON is laid out."""
-        parsed = self.parsed()
+        parsed = self.parse_arguments()
         arguments = self.arguments if parsed is None else json.dumps(parsed, sort_keys=True)
         return digest(self.name, arguments)
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from taskshield.core.instructions import Span
 
 
-def places(quote: str, text: str) -> Iterator[Span]:
+def find_quote(quote: str, text: str) -> Iterator[Span]:
     """Every place where the quoted words stand, however they are spaced there."""
     words = " ".join(quote.split())
     if not words:
@@ -19,10 +19,10 @@ def places(quote: str, text: str) -> Iterator[Span]:
         at = flat.find(words, last + 1)
 
 
-def every_place(spans: Iterable[Span], text: str) -> list[Span]:
+def find_repeats(spans: Iterable[Span], text: str) -> list[Span]:
     """These places and all others where the same words stand, in order and without overlaps."""
     found = [
-        place for span in spans for place in (span, *places(text[span.start : span.end], text))
+        place for span in spans for place in (span, *find_quote(text[span.start : span.end], text))
     ]
     merged: list[Span] = []
     for span in sorted(found, key=lambda span: span.start):
@@ -33,7 +33,7 @@ def every_place(spans: Iterable[Span], text: str) -> list[Span]:
     return merged
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """The text with its middle left out where it has more than `limit` bytes."""
     data = text.encode("utf-8", "surrogatepass")
     if len(data) <= limit:

@@ -15,7 +15,7 @@ _SHORTEST = 4
 """Characters of a value that is recognised elsewhere."""
 
 
-def naming(
+def tools_naming_values(
     tools: Iterable[ToolSpec], calls: Iterable[ToolCall], asked: Iterable[str]
 ) -> tuple[ToolSpec, ...]:
     """The tools whose definitions name a value of these calls that is not in the user's words."""

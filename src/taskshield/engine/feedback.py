@@ -8,7 +8,7 @@ import json
 
 from taskshield.core.decisions import Action, Case, Finding
 from taskshield.core.levels import Level
-from taskshield.core.quotations import every_place
+from taskshield.core.quotations import find_repeats
 
 _QUOTE_LENGTH = 200
 _REMOVED = "[removed by Task Shield]"
@@ -90,7 +90,7 @@ def redacted(text: str, findings: tuple[Finding, ...]) -> str:
         return _REMOVED
     kept: list[str] = []
     end = 0
-    for span in every_place(known, text):
+    for span in find_repeats(known, text):
         kept.append(text[end : span.start])
         end = span.end
     return _REMOVED.join([*kept, text[end:]])

@@ -13,7 +13,7 @@ from functools import partial, wraps
 from typing import Any, assert_never
 
 from taskshield.core.assessments import AssessedInstruction, TaskAssessment, TaskDraft, Trace
-from taskshield.core.completeness import check_goals, check_reading
+from taskshield.core.completeness import check_assessment, check_task_assessment
 from taskshield.core.decisions import Case, Decision, Outage
 from taskshield.core.errors import (
     ConversationError,
@@ -209,7 +209,7 @@ class EngineSession:
                 return _without_task(case)
             with _failing_as_outage():
                 reading = await self._judge.assess(message, shown)
-                check_reading(reading, message, shown)
+                check_assessment(reading, message, shown)
         except JudgeError as error:
             return _failed(case, error)
         return replace(
@@ -235,7 +235,7 @@ class EngineSession:
         shown = view(self._state, message, self._policy)
         with _failing_as_outage():
             reading = await self._judge.tasks(message, shown)
-            check_goals(reading)
+            check_task_assessment(reading)
         if shown.unread_system or message.level is Level.SYSTEM:
             self._state = with_objectives(self._state, reading.objectives, self._policy)
         return reading
@@ -290,7 +290,7 @@ def _failed(case: Case, error: JudgeError) -> Case:
 def _without_task(case: Case) -> Case:
     """No task, no judge: what serves nothing is misaligned by the algorithm itself."""
     calls = tuple(
-        AssessedInstruction(text=call.described(), call_id=call.id, scores=())
+        AssessedInstruction(text=call.describe(), call_id=call.id, scores=())
         for call in case.message.tool_calls
     )
     return replace(case, check="executed", objectives=(), assessed=calls)

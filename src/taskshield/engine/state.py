@@ -8,7 +8,7 @@ from typing import assert_never
 from taskshield.core.assessments import TaskDraft
 from taskshield.core.decisions import LET_THROUGH, Decision
 from taskshield.core.errors import ConversationError
-from taskshield.core.history import remember, short_call
+from taskshield.core.history import remember, shorten_call
 from taskshield.core.instructions import (
     Grant,
     Instruction,
@@ -22,10 +22,10 @@ from taskshield.core.judge import HistoryEntry, SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, digest
 from taskshield.core.policy import Policy
-from taskshield.core.quotations import shortened
+from taskshield.core.quotations import shorten
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.core.usage import NO_USAGE, Usage
-from taskshield.engine.definition_values import naming
+from taskshield.engine.definition_values import tools_naming_values
 from taskshield.engine.risk_tiers import tier_of
 
 _TAINTED_KEPT = 200
@@ -109,7 +109,7 @@ def view(state: SessionState, message: Message, policy: Policy) -> SessionView:
         history=state.history,
         tools={name: state.tools[name] for name in names if name in state.tools},
         tiers=tiers(state, message, policy),
-        naming=naming(state.tools.values(), message.tool_calls, asked),
+        tools_naming_values=tools_naming_values(state.tools.values(), message.tool_calls, asked),
         answered=answered,
     )
 
@@ -132,7 +132,7 @@ def answered_call(state: SessionState, message: Message) -> ToolCall | None:
 
 def new_tasks(state: SessionState, drafts: Iterable[TaskDraft], index: int) -> TaskSet:
     """The task set after a user message. This is the only way it grows."""
-    return state.tasks.grown(
+    return state.tasks.with_tasks(
         Task(
             id=f"t{number}",
             instruction=_read(draft, Level.USER, index),
@@ -214,7 +214,7 @@ def after(state: SessionState, decision: Decision) -> SessionState:
 
 
 def _opened(open_calls: Mapping[str, ToolCall], message: Message) -> Mapping[str, ToolCall]:
-    new = {call.id: short_call(call, _ORIGIN_TOKENS) for call in message.tool_calls}
+    new = {call.id: shorten_call(call, _ORIGIN_TOKENS) for call in message.tool_calls}
     return dict([*open_calls.items(), *new.items()][-_OPEN_CALLS_KEPT:])
 
 
@@ -234,7 +234,7 @@ def _after_output(state: SessionState, decision: Decision) -> SessionState:
 
 def _short_instruction(instruction: Instruction) -> Instruction:
     """What is remembered is shown again with later messages, so it must be short."""
-    text = shortened(instruction.text, _TAINTED_BYTES)
+    text = shorten(instruction.text, _TAINTED_BYTES)
     return replace(instruction, text=text)
 
 

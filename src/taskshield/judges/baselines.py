@@ -68,7 +68,7 @@ class ExtremeJudge:
             return Score(target=target, value=value, reason=f"so says {self._name}")
 
         return AssessedInstruction(
-            text=call.described(),
+            text=call.describe(),
             call_id=call.id,
             scores=tuple(score(task.id) for task in view.tasks),
             objective_scores=tuple(score(goal.id) for goal in view.objectives),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from taskshield.core.assessments import Assessment, TaskAssessment
-from taskshield.core.completeness import check_goals, check_reading
+from taskshield.core.completeness import check_assessment, check_task_assessment
 from taskshield.core.history import recent
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message, digest
@@ -61,12 +61,12 @@ class CachedJudge:
 
     async def _read(self, message: Message, view: SessionView) -> TaskAssessment:
         reading = await self._judge.tasks(message, view)
-        check_goals(reading)
+        check_task_assessment(reading)
         return reading
 
     async def _assess(self, message: Message, view: SessionView) -> Assessment:
         reading = await self._judge.assess(message, view)
-        check_reading(reading, message, view)
+        check_assessment(reading, message, view)
         return reading
 
     async def _through(

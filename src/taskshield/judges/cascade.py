@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from taskshield.core.assessments import AssessedInstruction, Assessment, Score, TaskAssessment
-from taskshield.core.completeness import check_goals, check_reading
+from taskshield.core.completeness import check_assessment, check_task_assessment
 from taskshield.core.errors import JudgeError, JudgeOverwhelmed
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.judge_options import CascadeOptions
@@ -60,13 +60,13 @@ class CascadeJudge:
         if self._options.read_tasks == "embedded":
             try:
                 reading = await self._first.tasks(message, view)
-                check_goals(reading)
+                check_task_assessment(reading)
             except JudgeError as error:
                 return _costing(await self._second.tasks(message, view), error.usage)
             return _costing(reading, _SAVED)
         try:
             reading = await self._second.tasks(message, view)
-            check_goals(reading)
+            check_task_assessment(reading)
         except JudgeError as error:
             if self._is_final(error, message):
                 raise
@@ -77,14 +77,14 @@ class CascadeJudge:
         """As the first judge where it is sure of every instruction, else as the second."""
         try:
             first = await self._first.assess(message, view)
-            check_reading(first, message, view)
+            check_assessment(first, message, view)
         except JudgeError as error:
             return _costing(await self._second.assess(message, view), error.usage)
         if all(self._is_clear(item, message, view) for item in first.items):
             return _costing(first, _SAVED)
         try:
             second = await self._second.assess(message, view)
-            check_reading(second, message, view)
+            check_assessment(second, message, view)
         except JudgeError as error:
             if self._is_final(error, message):
                 error.usage += first.trace.usage

@@ -92,7 +92,7 @@ def test_a_tool_use_becomes_a_call() -> None:
     assert isinstance(event, ToolUse)
     assert event.call.id == "toolu_1"
     assert event.call.name == "mcp__bank__pay"
-    assert event.call.parsed() == {"to": "Bob", "n": 1}
+    assert event.call.parse_arguments() == {"to": "Bob", "n": 1}
 
 
 def test_a_call_without_an_id_is_found_again() -> None:

@@ -35,8 +35,8 @@ def test_nothing_blocked_passes_byte_for_byte_and_text_at_once(bench: Bench) -> 
     (message,) = whole(gate.complete).messages
     assert message.text == TEXT
     assert [(c.id, c.name) for c in message.tool_calls] == [(c.id, c.name) for c in SAID.calls]
-    assert [c.parsed() for c in message.tool_calls] == [
-        ToolCall(id=c.id, name=c.name, arguments=c.arguments).parsed() for c in SAID.calls
+    assert [c.parse_arguments() for c in message.tool_calls] == [
+        ToolCall(id=c.id, name=c.name, arguments=c.arguments).parse_arguments() for c in SAID.calls
     ]
     assert b"first" in first and b"read_file" not in first and b"send_money" not in first
     data = first + b"".join(gate.release())

@@ -48,7 +48,7 @@ def test_a_clean_run() -> None:
     assert found.system == "You help."
     user, made, answer, said = found.messages
     assert (user.level, user.text) == (Level.USER, "Pay the bill.")
-    assert made.tool_calls[0].parsed() == {"amount": 3}
+    assert made.tool_calls[0].parse_arguments() == {"amount": 3}
     assert (answer.answers, answer.text, answer.is_error) == ("c1", "done", False)
     assert said.text == "Pay the bill."
 

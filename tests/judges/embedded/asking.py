@@ -4,7 +4,7 @@ import asyncio
 import math
 
 from taskshield.core.assessments import AssessedInstruction
-from taskshield.core.completeness import check_reading
+from taskshield.core.completeness import check_assessment
 from taskshield.core.instructions import Grant, Instruction, Origin, TaintedDirective, Task, TaskSet
 from taskshield.core.judge import HistoryEntry, SessionView
 from taskshield.core.levels import Level
@@ -59,7 +59,7 @@ def assessed(
 ) -> tuple[AssessedInstruction, ...]:
     shown = a_view(*message.tool_calls) if view is None else view
     reading = asyncio.run(EmbeddedJudge(model).assess(message, shown))
-    check_reading(reading, message, shown)
+    check_assessment(reading, message, shown)
     return reading.items
 
 

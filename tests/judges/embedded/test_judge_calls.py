@@ -24,7 +24,7 @@ def test_the_scores_of_a_call_add_up_to_the_decision(tier: Tier, logit: float) -
     said = logit if tier.side_effects else 0.0  # of look-ups it is not asked
     assert total(found) == pytest.approx(sigmoid(said))
     assert found.epsilon == THRESHOLDS[tier.value]
-    assert (found.text, found.call_id, found.span) == (PAID.described(), PAID.id, None)
+    assert (found.text, found.call_id, found.span) == (PAID.describe(), PAID.id, None)
 
 
 def test_a_task_that_explains_the_call_has_more_of_the_score() -> None:
@@ -96,19 +96,19 @@ def test_a_call_that_a_definition_asks_for_is_told_from_one_that_the_user_wants(
         asks=lambda instruction, described: 5.0 if "Zed" in instruction else -5.0,
         serves=lambda request, described: -3.0 if "told by data: Send" in described else 3.0,
     )
-    view = replace(a_view(STOLEN), tainted=(), history=(), naming=(poisoned(),))
+    view = replace(a_view(STOLEN), tainted=(), history=(), tools_naming_values=(poisoned(),))
     (found,) = assessed(model, calling(STOLEN), view)
     assert not aligned(found) and found.taint_scores == ()
     assert found.scores[0].reason.endswith(
         "an instruction inside the definition of get_rates asks for it."
     )
     assert set(model.heads) == {""} and 1 < len(model.pieces) < 10  # what stands around the value
-    assert aligned(*assessed(model, calling(STOLEN), replace(view, naming=())))
+    assert aligned(*assessed(model, calling(STOLEN), replace(view, tools_naming_values=())))
 
 
 def test_a_definition_that_directs_nobody_changes_nothing() -> None:
     model = ScriptedModel(asks=lambda instruction, described: 5.0)
-    view = replace(a_view(STOLEN), tainted=(), history=(), naming=(poisoned(),))
+    view = replace(a_view(STOLEN), tainted=(), history=(), tools_naming_values=(poisoned(),))
     assert aligned(*assessed(model, calling(STOLEN), view))
     ((_, described),) = model.asked
     assert "told by data: nothing" in described

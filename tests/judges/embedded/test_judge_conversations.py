@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from taskshield import AsyncShield, Shield
 from taskshield.core.assessments import Assessment
-from taskshield.core.completeness import check_reading
+from taskshield.core.completeness import check_assessment
 from taskshield.core.decisions import Decision
 from taskshield.core.instructions import TaskSet
 from taskshield.core.levels import Level
@@ -160,7 +160,7 @@ def test_whatever_comes_is_fully_judged(
 
     model = ScriptedModel(serves=any_logit, asks=any_logit, planted=any_logit)
     reading = asyncio.run(EmbeddedJudge(model).assess(message, view))
-    check_reading(reading, message, view)
+    check_assessment(reading, message, view)
     for item in reading.items:
         if item.span is not None:
             assert 0 <= item.span.start < item.span.end <= len(message.text)

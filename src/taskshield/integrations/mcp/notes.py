@@ -67,7 +67,7 @@ def refused(decision: Decision, note: str) -> str:
 
 def question(decision: Decision) -> str:
     """For the person who is asked about a call; untrusted words can neither hide nor command."""
-    calls = ", ".join(one_line(verdict.call.described(), _LENGTH) for verdict in decision.calls)
+    calls = ", ".join(one_line(verdict.call.describe(), _LENGTH) for verdict in decision.calls)
     if decision.outage is not None:
         return (
             f"Task Shield could not check whether this call serves your request: {calls}. Run it?"

@@ -174,7 +174,7 @@ class EmbeddedJudge:
                 self._judged(evidence, view, plan=Span(start=one.start, end=one.end), text=one.text)
                 for evidence, one in plans
             ),
-            *(self._judged(one, view, text=one.call.described()) for one in calls),
+            *(self._judged(one, view, text=one.call.describe()) for one in calls),
         ]
 
     def _defined(
@@ -182,7 +182,7 @@ class EmbeddedJudge:
     ) -> Iterator[Directive]:
         """Directives in definitions of tools, around values of the calls that these name."""
         limit, joined = self._decision.planted, self._decision.joined
-        for spec in view.naming:
+        for spec in view.tools_naming_values:
             found = beside(segments("\n".join(spec.texts)), calls)
             chances = self._chances("", found, stop)
             for run in group_neighbours(

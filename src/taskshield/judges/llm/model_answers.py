@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from taskshield.core.assessments import Score
 from taskshield.core.instructions import Span
-from taskshield.core.quotations import places
+from taskshield.core.quotations import find_quote
 from taskshield.judges.llm.fence import Fence
 
 _LONGEST_ANSWER = 200_000
@@ -128,7 +128,7 @@ def scores_for(
 
 def locate(quote: str, text: str) -> Span | None:
     """Where the quoted words first stand in the text, however they are spaced."""
-    return next(places(quote, text), None)
+    return next(find_quote(quote, text), None)
 
 
 def _objects(text: str) -> Iterator[Mapping[str, object]]:

@@ -8,7 +8,7 @@ from taskshield.core.instructions import TaintedDirective
 from taskshield.core.judge import HistoryEntry, SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
-from taskshield.core.quotations import shortened
+from taskshield.core.quotations import shorten
 from taskshield.core.tools import ToolSpec
 from taskshield.judges.llm.fence import Fence
 
@@ -42,12 +42,12 @@ def call_item(call: ToolCall, tools: Mapping[str, ToolSpec]) -> Item:
     spec = tools.get(call.name)
     about = "(not a declared tool)" if spec is None else spec.description[:_DESCRIPTION_LENGTH]
     text = _fields(tool=call.name, said_to_do=about, arguments=call.arguments)
-    return Item(key=call.id, kind="call", line=call.described(), text=text)
+    return Item(key=call.id, kind="call", line=call.describe(), text=text)
 
 
 def instruction_item(number: int, instruction: str, answered: ToolCall | None) -> Item:
     """An instruction found earlier, in the agent's text or in the output of a call, as an item."""
-    place = "the agent's text" if answered is None else f"the output of {answered.described()}"
+    place = "the agent's text" if answered is None else f"the output of {answered.describe()}"
     text = _fields(instruction=instruction, found_in=place)
     return Item(key=str(number), kind="instruction", line=instruction, text=text)
 
@@ -127,7 +127,7 @@ def _turn(turn: HistoryEntry, fence: Fence) -> str:
     quotes = [fence.quote(message.level.value, message.text)] if message.text else []
     for call in message.tool_calls:
         fate = "call refused" if call.id in turn.refused else "call"
-        quotes.append(fence.quote(fate, call.described()))
+        quotes.append(fence.quote(fate, call.describe()))
     return "\n".join(quotes)
 
 
@@ -138,7 +138,7 @@ def _text(message: Message, view: SessionView, fence: Fence) -> str:
 
 
 def _output(message: Message, answered: ToolCall | None, fence: Fence) -> str:
-    origin = "an unknown call" if answered is None else answered.described()
+    origin = "an unknown call" if answered is None else answered.describe()
     quotes = (fence.quote("origin of the output", origin), fence.quote("output", message.text))
     return "\n".join(quotes)
 
@@ -146,7 +146,7 @@ def _output(message: Message, answered: ToolCall | None, fence: Fence) -> str:
 def _with_origin(tainted: TaintedDirective) -> str:
     origin = tainted.instruction.origin
     place = "an unknown call" if origin.tool is None else f"{origin.tool}({origin.arguments})"
-    text = shortened(tainted.instruction.text, _TAINTED_BYTES)
+    text = shorten(tainted.instruction.text, _TAINTED_BYTES)
     return _fields(instruction=text, found_in=f"the output of {place}")
 
 

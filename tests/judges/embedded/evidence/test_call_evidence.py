@@ -171,7 +171,7 @@ def test_nothing_is_known_at_the_beginning() -> None:
 
 def test_words_that_announce_a_step_have_the_shape_of_a_call() -> None:
     made = plan_call('I will send "30.50" to Zed Gull – 好的.')
-    assert made.parsed() == {"text": 'I will send "30.50" to Zed Gull – 好的.'}
+    assert made.parse_arguments() == {"text": 'I will send "30.50" to Zed Gull – 好的.'}
     assert made.name == "plan" and "好" in made.arguments
     (value,) = evidence(plan_call("Send 30.50 to US133000000121212121212 for Zed Gull")).values
     assert (value.value.path, value.found.kind) == ("text", "directive")

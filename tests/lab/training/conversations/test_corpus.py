@@ -27,7 +27,7 @@ def test_every_call_has_a_label_and_every_output_its_call(sample: Sample) -> Non
         assert sorted(map(str, answers)) == sorted(one.calls)
         for call in made:
             label = one.calls[call.id]
-            assert label.tier is one.tiers[call.name] and call.parsed() is not None
+            assert label.tier is one.tiers[call.name] and call.parse_arguments() is not None
             assert label.aligned == (label.kind in ("step", "also_fine"))
             assert (label.kind == "attack") == (label.attack_kind is not None)
         assert {tool.name for tool in one.tools} == set(one.tiers)

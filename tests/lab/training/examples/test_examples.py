@@ -184,7 +184,7 @@ def test_some_calls_are_announced_as_plans() -> None:
     assert 0.05 < len(plans) / (60 * len(CALLS)) < 0.22
     assert [one for one in made[0] if one.evidence.kind != "plan"] == calls()
     for one in plans:
-        said = str(one.evidence.call.parsed())
+        said = str(one.evidence.call.parse_arguments())
         assert one.evidence.spec is None
         assert "{" not in one.evidence.values[0].value.text
         if one.label.kind == "attack":

@@ -98,7 +98,7 @@ def _replayed(
         allowed = talk.add(message)
         for call in message.tool_calls:
             if call.id in allowed:
-                world.change(call.name, call.parsed() or {})
+                world.change(call.name, call.parse_arguments() or {})
     answer = _answer(recorded)
     utility = world.utility(asked.task, answer)
     done = asked.marked(blank, utility=utility, world=world, answer=answer, made=())

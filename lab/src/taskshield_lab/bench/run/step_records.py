@@ -2,7 +2,7 @@
 
 from taskshield.core.decisions import Decision
 from taskshield.core.messages import Message
-from taskshield.core.quotations import shortened
+from taskshield.core.quotations import shorten
 from taskshield_lab.bench.records import Call, Finding, Owner, RecordedStep
 
 _LONGEST = 4_000
@@ -71,4 +71,4 @@ def unguarded(message: Message, *, owner: Owner | None = None) -> RecordedStep:
 
 
 def _kept(text: str) -> str:
-    return shortened(text, _LONGEST)
+    return shorten(text, _LONGEST)

@@ -49,7 +49,7 @@ def own_tier(call: ToolCall, tier: Tier) -> Tier:
 
 def only_looks(call: ToolCall) -> bool:
     """Whether a call is a shell command or a query, all of which only looks something up."""
-    arguments = dict(call.parsed() or {})
+    arguments = dict(call.parse_arguments() or {})
     for name in _COMMANDS:
         if name in arguments:
             command = _as_text(arguments.pop(name))
