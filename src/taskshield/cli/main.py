@@ -4,13 +4,13 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 
 from taskshield._version import __version__
 from taskshield.cli import hook, keys, mcp, serve
-from taskshield.cli.audit import command
+from taskshield.cli.audit import command as audit
 from taskshield.cli.check import command as check
 from taskshield.cli.check_result import BAD_INPUT
+from taskshield.cli.plugin_commands import add_plugin_commands
 from taskshield.cli.terminal import complain
 from taskshield.core.errors import TaskShieldError
 
@@ -52,13 +52,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"taskshield {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     check.add_parser(commands)
-    command.add_parser(commands)
+    audit.add_parser(commands)
     serve.add_parser(commands)
     keys.add_parser(commands)
     hook.add_parser(commands)
     mcp.add_parser(commands)
-    for entry in entry_points(group="taskshield.commands"):  # those of taskshield-lab
-        entry.load()(commands)
+    add_plugin_commands(commands)
     return parser
 
 

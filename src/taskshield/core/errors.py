@@ -50,7 +50,7 @@ class MissingExtraError(ConfigError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(
-            f"the package {package!r} is not installed; run: pip install 'taskshield[{extra}]'"
+            f"The package {package!r} is not installed. Run: pip install 'taskshield[{extra}]'"
         )
 
 

@@ -184,7 +184,7 @@ def test_a_missing_library_is_named_before_anything_is_done(
     base = tiny_base.write(tmp_path / "base")
     monkeypatch.setitem(sys.modules, package, None)
     err = complaint(capsys, arguments(base, tmp_path))
-    assert f"the package '{package}' is not installed" in err
+    assert f"The package '{package}' is not installed" in err
     assert "pip install 'taskshield[train]'" in err
     assert not (tmp_path / "o").exists()
 
