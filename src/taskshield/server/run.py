@@ -15,6 +15,7 @@ from taskshield.server.http.slow_clients import Connection
 from taskshield.server.operations import logs, telemetry
 from taskshield.server.services import Services
 from taskshield.server.sessions.configured_store import open_configured
+from taskshield.server.uvicorn_internals import ReportingServer
 from taskshield.settings import Settings
 
 _KEEP_ALIVE_S = 75
@@ -69,8 +70,8 @@ def bound(host: str, port: int) -> socket.socket:
     return taken
 
 
-class Server(uvicorn.Server):
-    """uvicorn, which tells requests that wait for news or a person that the end has come."""
+class Server(ReportingServer):
+    """uvicorn around the app. Before it stops, it ends requests that wait for news or a person."""
 
     def __init__(self, app: FastAPI, shutdown_s: int) -> None:
         super().__init__(
@@ -90,17 +91,15 @@ class Server(uvicorn.Server):
         )
         self._app = app
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Say where the server listens, once it does."""
-        await super().startup(sockets)
+    def listening(self, sockets: list[socket.socket]) -> None:
+        """Log the addresses."""
         running: Services = self._app.state.services
-        for taken in sockets or ():
+        for taken in sockets:
             host, port = taken.getsockname()[:2]
             logs.log("listening", host=host, port=port, judge=running.settings.judge)
 
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop accepting, finish what is under way, then close everything."""
+    async def stopping(self) -> None:
+        """End the requests that wait, so that the server need not wait for them."""
         running: Services = self._app.state.services
         running.live.close()
         await running.approvals.stop_waiting()
-        await super().shutdown(sockets)
