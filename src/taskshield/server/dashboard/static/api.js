@@ -70,22 +70,30 @@ export async function logout() {
 }
 
 /**
- * @param {string} path below /api
- * @param {Record<string, string | number | null | undefined>} [query] what is null is left out
- * @returns {Promise<any>}
+ * Read from the native API.
+ *
+ * @template {import("./api_types.js").PathWith<"get">} P
+ * @param {P} path as in the OpenAPI document
+ * @param {import("./api_types.js").Given<"get", P>} parameters of the path and the query
+ * @returns {Promise<import("./api_types.js").Answer<"get", P>>}
  */
-export function get(path, query = {}) {
-  return ask("GET", address(path, query));
+export function get(path, parameters) {
+  return ask("GET", address(path, parameters));
 }
 
 /**
- * @param {"POST" | "PUT" | "DELETE"} method
- * @param {string} path below /api
- * @param {unknown} [body]
- * @returns {Promise<any>}
+ * Change something through the native API.
+ *
+ * @template {"post" | "put" | "delete"} M
+ * @template {import("./api_types.js").PathWith<M>} P
+ * @param {M} method
+ * @param {P} path as in the OpenAPI document
+ * @param {import("./api_types.js").Given<M, P>} parameters of the path and the query
+ * @param {import("./api_types.js").Body<M, P>} body
+ * @returns {Promise<import("./api_types.js").Answer<M, P>>}
  */
-export function send(method, path, body) {
-  return ask(method, address(path, {}), body);
+export function send(method, path, parameters, body) {
+  return ask(method.toUpperCase(), address(path, parameters), body);
 }
 
 /**
@@ -100,13 +108,21 @@ export async function readiness() {
 }
 
 /**
+ * A path with its parameters filled in; the others become the query. What is null is left out.
+ *
  * @param {string} path
- * @param {Record<string, string | number | null | undefined>} query
+ * @param {Record<string, unknown>} parameters
  */
-export function address(path, query) {
-  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined);
-  const words = new URLSearchParams(given.map(([key, value]) => [key, String(value)]));
-  return `/api${path}${given.length > 0 ? `?${words}` : ""}`;
+export function address(path, parameters) {
+  const query = new URLSearchParams();
+  let filled = path;
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === null || value === undefined) continue;
+    const place = `{${name}}`;
+    if (path.includes(place)) filled = filled.replace(place, encodeURIComponent(String(value)));
+    else query.append(name, String(value));
+  }
+  return query.size > 0 ? `${filled}?${query}` : filled;
 }
 
 /**

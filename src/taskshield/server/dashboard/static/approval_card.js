@@ -8,7 +8,7 @@ import { MessageCard } from "./message_card.js";
 import { sessionLink } from "./routes.js";
 import { said } from "./visible.js";
 
-/** @typedef {import("./wire.js").Approval} Approval */
+/** @typedef {import("./api_types.js").Approval} Approval */
 /** @typedef {"approve" | "deny"} Verdict */
 
 const SOON_MS = 60_000;
@@ -153,14 +153,15 @@ export class ApprovalCard {
     if (this.details.hasChildNodes()) return;
     fill(this.details, h("p.quiet", {}, "Loading the call …"));
     try {
-      const { session, number } = await get(
-        `/decisions/${encodeURIComponent(this.approval.decision)}`,
-      );
-      const query = { after: number - 1, limit: 1 };
-      const page = await get(`/sessions/${encodeURIComponent(session)}/timeline`, query);
-      const item = page.items.find(
-        (/** @type {{number: number}} */ each) => each.number === number,
-      );
+      const { session, number } = await get("/api/decisions/{decision}", {
+        decision: this.approval.decision,
+      });
+      const page = await get("/api/sessions/{session}/timeline", {
+        session,
+        after: number - 1,
+        limit: 1,
+      });
+      const item = page.items.find((each) => each.number === number);
       if (item === undefined) {
         fill(this.details, UNKNOWN());
         return;

@@ -4,8 +4,8 @@ import { actionBadge, originTag, tierTag } from "./badges.js";
 import { h } from "./dom.js";
 import { clipped, said } from "./visible.js";
 
-/** @typedef {import("./wire.js").Call} Call */
-/** @typedef {import("./wire.js").Evidence} Evidence */
+/** @typedef {import("./api_types.js").Call} Call */
+/** @typedef {import("./api_types.js").Evidence} Evidence */
 
 const LONGEST_VALUE = 600;
 const DEEPEST = 40;

@@ -10,18 +10,18 @@ import { toast, wordsOf } from "./notices.js";
  * @param {string} [note]
  */
 export function setLabel(decision, label, note = "") {
-  return send("PUT", `/decisions/${encodeURIComponent(decision)}/label`, { label, note });
+  return send("put", "/api/decisions/{decision}/label", { decision }, { label, note });
 }
 
 /** @param {string} decision */
 export function removeLabel(decision) {
-  return send("DELETE", `/decisions/${encodeURIComponent(decision)}/label`);
+  return send("delete", "/api/decisions/{decision}/label", { decision }, undefined);
 }
 
 /**
  * A button that marks a decision as wrong, or takes that back; for those who may.
  *
- * @param {{decision: {id: string}, label: import("./wire.js").Label | null}} item
+ * @param {{decision: {id: string}, label: import("./api_types.js").Label | null}} item
  */
 export function labelButton({ decision, label }) {
   if (!may("approve")) return null;

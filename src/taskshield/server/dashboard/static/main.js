@@ -120,7 +120,7 @@ function connection() {
 function waitingCount() {
   const place = h("span.waiting-count", { hidden: true });
   const show = async () => {
-    const page = await get("/approvals", { status: "pending", limit: 100 }).catch(() => null);
+    const page = await get("/api/approvals", { status: "pending", limit: 100 }).catch(() => null);
     if (page === null) return;
     place.hidden = page.items.length === 0;
     fill(

@@ -5,9 +5,9 @@ import { h } from "./dom.js";
 import { score } from "./format.js";
 import { clipped, said, visibleText } from "./visible.js";
 
-/** @typedef {import("./wire.js").Item} Item */
-/** @typedef {import("./wire.js").Task} Task */
-/** @typedef {import("./wire.js").Finding} Finding */
+/** @typedef {import("./api_types.js").Item} Item */
+/** @typedef {import("./api_types.js").Task} Task */
+/** @typedef {import("./api_types.js").Finding} Finding */
 
 const LONGEST = 60;
 
@@ -100,7 +100,7 @@ function row(item, finding, tasks, linkTo) {
   );
 }
 
-/** @param {import("./wire.js").Score | undefined} given */
+/** @param {import("./api_types.js").Score | undefined} given */
 function cell(given) {
   if (given === undefined) return h("td.none", {}, h("span.sr-only", {}, "not scored"));
   const depth = Math.round(10 * Math.min(1, Math.max(0, given.value)));

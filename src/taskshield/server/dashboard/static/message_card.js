@@ -7,9 +7,9 @@ import { clock, count, counted, duration, fullTime, score } from "./format.js";
 import { showMarked } from "./marked_text.js";
 import { said, visibleText } from "./visible.js";
 
-/** @typedef {import("./wire.js").Item} Item */
-/** @typedef {import("./wire.js").Evidence} Evidence */
-/** @typedef {import("./wire.js").Finding} Finding */
+/** @typedef {import("./api_types.js").Item} Item */
+/** @typedef {import("./api_types.js").Evidence} Evidence */
+/** @typedef {import("./api_types.js").Finding} Finding */
 /** @typedef {import("./marked_text.js").Highlight} Highlight */
 
 /** @typedef {{evidence: Evidence, from: HTMLElement, to: {message: number, key: string}}} Link */
@@ -36,7 +36,7 @@ export class MessageCard {
   /**
    * A value came from here.
    *
-   * @param {import("./wire.js").Place} place
+   * @param {import("./api_types.js").Place} place
    * @param {string} origin
    * @returns {string} the key under which `anchors` has the place
    */
@@ -63,7 +63,7 @@ export class MessageCard {
    */
   #highlight(finding, index) {
     const { span, message } = finding.instruction.origin;
-    if (span === null || message !== this.item.number) return [];
+    if (!span || message !== this.item.number) return [];
     const tone = finding.aligned ? "good" : "bad";
     return [{ start: span.start, end: span.end, tone, key: `f${index}`, label: String(index + 1) }];
   }

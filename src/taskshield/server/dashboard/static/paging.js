@@ -2,18 +2,24 @@
 
 import { get } from "./api.js";
 
-/** The pages of one list, one after the other; asking twice at once asks the server once. */
+/** @typedef {"/api/sessions" | "/api/sessions/{session}/timeline"} PagedPath */
+
+/**
+ * The pages of one list, in order. Asking twice at once asks the server once.
+ *
+ * @template {PagedPath} P
+ */
 export class Pages {
   /**
-   * @param {string} path
-   * @param {Record<string, string | number | null | undefined>} query
+   * @param {P} path
+   * @param {import("./api_types.js").Given<"get", P>} parameters
    */
-  constructor(path, query) {
+  constructor(path, parameters) {
     this.path = path;
-    this.query = query;
+    this.parameters = parameters;
     /** @type {string | number | null | undefined} */
     this.next = undefined;
-    /** @type {Promise<any> | null} */
+    /** @type {Promise<import("./api_types.js").Answer<"get", P>> | null} */
     this.underWay = null;
   }
 
@@ -24,12 +30,12 @@ export class Pages {
   /**
    * The next page as the server gives it.
    *
-   * @returns {Promise<any>}
+   * @returns {Promise<import("./api_types.js").Answer<"get", P>>}
    */
   more() {
-    this.underWay ??= get(this.path, { ...this.query, after: this.next })
+    this.underWay ??= get(this.path, { ...this.parameters, after: this.next })
       .then((page) => {
-        this.next = page.next;
+        this.next = /** @type {{next: string | number | null}} */ (page).next;
         return page;
       })
       .finally(() => {

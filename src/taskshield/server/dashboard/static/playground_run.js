@@ -7,15 +7,7 @@ import { matrix, taskList } from "./matrix.js";
 import { Timeline } from "./timeline.js";
 import { said } from "./visible.js";
 
-/**
- * @typedef {object} Run
- * @property {string} judge
- * @property {import("./wire.js").Decision[]} decisions
- * @property {string[]} texts of the messages, as the server read them
- * @property {import("./wire.js").Task[]} tasks
- * @property {import("./wire.js").Evidence[][]} evidence
- * @property {string | null} error
- */
+/** @typedef {import("./api_types.js").Run} Run */
 
 /**
  * @param {Run} run
@@ -52,7 +44,7 @@ export function runCard(run) {
 
 /**
  * @param {Run} run
- * @returns {import("./wire.js").Item[]}
+ * @returns {import("./api_types.js").Item[]}
  */
 function itemsOf(run) {
   return run.decisions.map((decision, index) => ({

@@ -9,19 +9,11 @@ import { failure, nothing, toast, wordsOf } from "./notices.js";
 import { sessionLink } from "./routes.js";
 import { said } from "./visible.js";
 
-/** @typedef {import("./wire.js").Label} Label */
-/**
- * @typedef {object} Record
- * @property {string} id
- * @property {string} session
- * @property {number} number
- * @property {string} at
- * @property {string} action
- * @property {string} summary
- */
+/** @typedef {import("./api_types.js").AuditRecord} AuditRecord */
+/** @typedef {import("./api_types.js").Label} Label */
 
 const SHOWN = 30;
-const HELD_BACK = ["block", "revise", "escalate"];
+const BLOCKING = /** @type {const} */ (["block", "revise", "escalate"]);
 
 export class Review {
   constructor() {
@@ -40,7 +32,7 @@ export class Review {
         this.count,
         h(
           "a.button",
-          { href: address("/labels/export", {}), download: "labels.jsonl" },
+          { href: address("/api/labels/export", {}), download: "labels.jsonl" },
           icon("download"),
           "Export labelled cases",
         ),
@@ -52,11 +44,11 @@ export class Review {
   async load() {
     try {
       const [labels, ...pages] = await Promise.all([
-        get("/labels", { limit: 200 }),
-        ...HELD_BACK.map((action) => get("/decisions", { action, limit: SHOWN })),
+        get("/api/labels", { limit: 200 }),
+        ...BLOCKING.map((action) => get("/api/decisions", { action, limit: SHOWN })),
       ]);
       this.labels = new Map(
-        labels.items.map((/** @type {Label} */ label) => [label.decision, label]),
+        labels.items.map((label) => [label.decision, label]),
       );
       const records = pages
         .flatMap((page) => page.items)
@@ -90,7 +82,7 @@ export class Review {
     fill(this.count, `${counted(this.labels.size, "label")}, ${wrong} wrong`);
   }
 
-  /** @param {Record} record */
+  /** @param {AuditRecord} record */
   #row(record) {
     const note = h("input", {
       type: "text",
@@ -119,7 +111,7 @@ export class Review {
   }
 
   /**
-   * @param {Record} record
+   * @param {AuditRecord} record
    * @param {HTMLInputElement} note
    */
   #choices(record, note) {

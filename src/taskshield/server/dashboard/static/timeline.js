@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { EvidenceLinks } from "./evidence_links.js";
 import { MessageCard } from "./message_card.js";
 
-/** @typedef {import("./wire.js").Item} Item */
+/** @typedef {import("./api_types.js").Item} Item */
 
 export class Timeline {
   /** @param {ConstructorParameters<typeof MessageCard>[1]} [options] */

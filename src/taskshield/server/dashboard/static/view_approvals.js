@@ -7,7 +7,7 @@ import { counted } from "./format.js";
 import { failure, nothing, toast, wordsOf } from "./notices.js";
 import { on } from "./stream.js";
 
-/** @typedef {import("./wire.js").Approval} Approval */
+/** @typedef {import("./api_types.js").Approval} Approval */
 
 const POLL_MS = 10_000;
 const TICK_MS = 1000;
@@ -79,12 +79,10 @@ export class ApprovalsView {
   async #load() {
     try {
       const [pending, lately] = await Promise.all([
-        get("/approvals", { status: "pending", limit: 200 }),
-        get("/approvals", { limit: SETTLED_SHOWN }),
+        get("/api/approvals", { status: "pending", limit: 200 }),
+        get("/api/approvals", { limit: SETTLED_SHOWN }),
       ]);
-      const settled = lately.items.filter(
-        (/** @type {Approval} */ each) => each.status !== "pending",
-      );
+      const settled = lately.items.filter((each) => each.status !== "pending");
       for (const approval of [...settled.reverse(), ...pending.items]) this.#put(approval);
       this.#sum();
     } catch (error) {
@@ -178,7 +176,12 @@ export class ApprovalsView {
     const next = this.#neighbour(card, 1) ?? this.#neighbour(card, -1);
     card.element.classList.add("sending");
     try {
-      const now = await send("POST", `/approvals/${encodeURIComponent(id)}/${verdict}`, { note });
+      const now = await send(
+        "post",
+        "/api/approvals/{approval}/{verdict}",
+        { approval: id, verdict },
+        { note },
+      );
       card.show(now);
       if (now.note !== note) card.tell("Somebody else had given the same answer already.");
       toast(
@@ -202,7 +205,8 @@ export class ApprovalsView {
   async #refused(card, error) {
     const words = wordsOf(error);
     if (error instanceof ApiError && error.status === 409) {
-      const now = await get(`/approvals/${encodeURIComponent(card.approval.id)}`).catch(
+      const { id } = card.approval;
+      const now = await get("/api/approvals/{approval}", { approval: id }).catch(
         () => card.approval,
       );
       card.show(now);

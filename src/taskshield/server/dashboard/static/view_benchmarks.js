@@ -7,44 +7,9 @@ import { count, duration } from "./format.js";
 import { failure, nothing } from "./notices.js";
 import { said } from "./visible.js";
 
-/** @typedef {{hits: number, total: number, value: number, low: number, high: number}} Rate */
-
-/**
- * @typedef {object} Result
- * @property {string} agent
- * @property {string | null} attack
- * @property {Rate | null} clean_utility
- * @property {Rate | null} utility
- * @property {Rate | null} asr
- * @property {Rate | null} false_blocks
- * @property {number | null} p50_ms
- */
-
-/**
- * @typedef {object} Exam
- * @property {string} name
- * @property {string} way
- * @property {string} judge
- * @property {string} defence
- * @property {string} version of the benchmark
- * @property {string} date
- * @property {string} taskshield
- * @property {string} agentdojo
- * @property {number} runs
- * @property {Result[]} results
- */
-
-/**
- * @typedef {object} Timed
- * @property {string} name
- * @property {number} count
- * @property {number} p50_ms
- * @property {number} p90_ms
- * @property {number} p99_ms
- */
-
-/** @typedef {{model: string, conversations: number, date: string, checks: Timed[]}} Latencies */
-
+/** @typedef {import("./api_types.js").Exam} Exam */
+/** @typedef {import("./api_types.js").JudgeLatency} JudgeLatency */
+/** @typedef {import("./api_types.js").Rate} Rate */
 /** @typedef {"asr" | "utility" | "clean_utility" | "false_blocks"} RateName */
 
 /** @type {{key: RateName, name: string, meaning: string, tone: string}[]} */
@@ -90,7 +55,7 @@ export class BenchmarksView {
 
   async #load() {
     try {
-      const { exams, latency } = await get("/benchmarks");
+      const { exams, latency } = await get("/api/benchmarks", {});
       if (exams.length === 0) {
         fill(
           this.content,
@@ -170,7 +135,7 @@ function rateRow(name, rate, tone) {
   );
 }
 
-/** @param {Latencies} latency */
+/** @param {JudgeLatency} latency */
 function latencies(latency) {
   return h(
     "section.panel",

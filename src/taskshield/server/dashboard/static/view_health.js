@@ -9,34 +9,10 @@ import { Review } from "./review.js";
 import { tile, tiles } from "./tiles.js";
 import { said } from "./visible.js";
 
-/**
- * @typedef {object} Counts
- * @property {number} executed
- * @property {number} skipped
- * @property {number} failed
- * @property {number} blocked
- * @property {number} escalated
- * @property {number} annotated
- * @property {number} llm_calls
- * @property {number} llm_tokens
- */
-
-/** @typedef {{p50: number | null, p90: number | null, p99: number | null}} Latency */
-/** @typedef {Counts & {hour: string}} Hour */
-/** @typedef {Counts & {name: string}} Named */
-
-/**
- * @typedef {object} Stats
- * @property {boolean} complete
- * @property {number} decisions
- * @property {{executed: number, skipped: number, failed: number}} checks
- * @property {Record<string, number>} actions
- * @property {Latency} latency
- * @property {{calls: number, tokens: number}} llm
- * @property {Named[]} by_tool
- * @property {Named[]} by_tier
- * @property {Hour[]} by_hour
- */
+/** @typedef {import("./api_types.js").Stats} Stats */
+/** @typedef {Stats["by_hour"][number]} Hour */
+/** @typedef {Stats["by_tool"][number]} Named */
+/** @typedef {"executed" | "skipped" | "annotated" | "escalated" | "blocked"} Count */
 
 const POLL_MS = 30_000;
 const MOST_COLUMNS = 60;
@@ -97,7 +73,7 @@ export class HealthView {
   async #load() {
     try {
       const [stats, ready] = await Promise.all([
-        get("/stats", { hours: this.period.value }),
+        get("/api/stats", { hours: Number(this.period.value) }),
         readiness(),
       ]);
       fill(this.figures, figures(stats));
@@ -185,7 +161,7 @@ function columns(hours) {
 
 /** @param {Hour[]} hours */
 function sums(hours) {
-  const total = (/** @type {keyof Counts} */ key) =>
+  const total = (/** @type {Count} */ key) =>
     hours.reduce((sum, hour) => sum + hour[key], 0);
   const told = [total("annotated"), total("escalated"), total("blocked")];
   const rest = total("executed") + total("skipped") - told.reduce((sum, value) => sum + value, 0);

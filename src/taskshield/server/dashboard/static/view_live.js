@@ -11,7 +11,7 @@ import { on } from "./stream.js";
 import { tile, tiles } from "./tiles.js";
 import { clipped, said, visibleText } from "./visible.js";
 
-/** @typedef {import("./wire.js").SessionRow} SessionRow */
+/** @typedef {import("./api_types.js").SessionRow} SessionRow */
 
 const AT_ONCE = 100;
 const POLL_MS = 10_000;
@@ -34,7 +34,7 @@ export class LiveView {
   constructor() {
     /** @type {Map<string, {row: SessionRow, element: HTMLElement, written: string}>} */
     this.shown = new Map();
-    this.pages = new Pages("/sessions", { limit: AT_ONCE });
+    this.pages = new Pages("/api/sessions", { limit: AT_ONCE });
     this.paused = false;
     this.refreshing = 0;
     this.tiles = tiles([
@@ -137,7 +137,7 @@ export class LiveView {
   async #refresh() {
     if (this.paused || document.hidden) return;
     try {
-      const page = await get("/sessions", { limit: AT_ONCE });
+      const page = await get("/api/sessions", { limit: AT_ONCE });
       this.#merge(page.items, true);
     } catch {
       // The next poll tries again; the connection's state is shown in the frame.
@@ -145,7 +145,7 @@ export class LiveView {
   }
 
   async #count() {
-    const stats = document.hidden ? null : await get("/stats", { hours: 24 }).catch(() => null);
+    const stats = document.hidden ? null : await get("/api/stats", { hours: 24 }).catch(() => null);
     if (stats === null) return;
     const { checks, actions, latency } = stats;
     const values = [

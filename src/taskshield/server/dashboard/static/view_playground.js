@@ -10,7 +10,7 @@ import { requestsOf } from "./requests.js";
 import { packed, unpacked } from "./share.js";
 import { said } from "./visible.js";
 
-/** @typedef {{name: string, title: string, aligned: boolean, conversation: unknown}} Sample */
+/** @typedef {import("./api_types.js").Sample} Sample */
 
 export class PlaygroundView {
   title = "Playground";
@@ -117,10 +117,10 @@ export class PlaygroundView {
     this.#load(EMPTY);
     if (this.shared !== undefined) await this.#loadShared(this.shared);
     try {
-      const samples = await get("/playground/samples");
+      const samples = await get("/api/playground/samples", {});
       fill(
         this.samples,
-        samples.map((/** @type {Sample} */ sample) => this.#sampleButton(sample)),
+        samples.map((sample) => this.#sampleButton(sample)),
       );
       if (this.shared === undefined && samples.length > 0) this.#choose(samples[0]);
     } catch (error) {
@@ -254,18 +254,18 @@ export class PlaygroundView {
       ),
     );
     try {
-      const { runs } = await send("POST", "/playground", {
-        conversation,
-        judges: this.#chosenJudges,
-      });
-      const cards = runs.map((/** @type {import("./playground_run.js").Run} */ run) =>
-        runCard(run),
+      const { runs } = await send(
+        "post",
+        "/api/playground",
+        {},
+        { conversation, judges: this.#chosenJudges },
       );
+      const cards = runs.map(runCard);
       fill(
         this.results,
-        cards.map((/** @type {{element: HTMLElement}} */ card) => card.element),
+        cards.map((card) => card.element),
       );
-      this.endings.push(...cards.map((/** @type {{stop: () => void}} */ card) => card.stop));
+      this.endings.push(...cards.map((card) => card.stop));
     } catch (error) {
       fill(this.results, h("div.note.bad", { role: "alert" }, said(wordsOf(error))));
     } finally {

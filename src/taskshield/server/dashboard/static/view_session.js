@@ -82,7 +82,8 @@ export class SessionView {
 
   /** @param {number | undefined} after */
   #pages(after) {
-    const pages = new Pages(`/sessions/${encodeURIComponent(this.id)}/timeline`, {
+    const pages = new Pages("/api/sessions/{session}/timeline", {
+      session: this.id,
       limit: AT_ONCE,
     });
     pages.next = after;
@@ -114,7 +115,7 @@ export class SessionView {
     return nothing("live", "Nothing yet", "This session has begun, but nothing was said in it.");
   }
 
-  /** @param {import("./wire.js").Task[]} tasks */
+  /** @param {import("./api_types.js").Task[]} tasks */
   async #sum(tasks) {
     const items = this.timeline.items;
     fill(this.tasks, taskList(tasks));
@@ -122,13 +123,16 @@ export class SessionView {
       this.matrix,
       matrix(items, tasks, (number) => sessionLink(this.id, number)),
     );
-    const { messages, counters } = await get(`/sessions/${encodeURIComponent(this.id)}`);
+    const asked = items.filter((item) => item.decision.action === "escalate").length;
+    const { messages } = await get("/api/sessions/{session}", {
+      session: this.id,
+    });
     const origins = items.flatMap((item) => [item.agent, item.surface]);
     const facts = [
       ...new Set(origins.filter((name) => name !== null)),
       counted(messages, "message"),
       items.length < messages && `${items.length} shown`,
-      counters.escalated > 0 && `${counters.escalated} asked`,
+      asked > 0 && `${asked} asked`,
     ].filter((fact) => typeof fact === "string");
     fill(this.facts, said(facts.join(" · ")));
   }

@@ -7,11 +7,12 @@
 
 import { h } from "./dom.js";
 
+// Combining characters first: after another one, they would read as parts of it.
 const INVISIBLE =
-  "\\u2800\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u3164" +
-  "\\ufe00-\\ufe0e\\uffa0\\u{e0100}-\\u{e01ef}";
+  "\\u034f\\u17b4\\u17b5\\u180b-\\u180f\\ufe00-\\ufe0e\\u{e0100}-\\u{e01ef}" +
+  "\\u115f\\u1160\\u2800\\u3164\\uffa0";
 const HIDDEN = new RegExp(
-  `(?![\\n\\t])(?:\\r(?!\\n)|(?!\\r)[\\p{C}\\p{Zl}\\p{Zp}${INVISIBLE}])`,
+  `(?![\\n\\t])(?:\\r(?!\\n)|(?!\\r)[${INVISIBLE}\\p{C}\\p{Zl}\\p{Zp}])`,
   "gu",
 );
 const LINE_ENDS = /\r\n/g;
