@@ -23,15 +23,13 @@ from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message
 from taskshield.server.proxy.early_forwarding import EarlyForwarding
-from taskshield.server.proxy.session_lookup import ProxyRequest
-from taskshield.server.sessions.snapshots import RequestSource
 from taskshield.settings import load
 from tests.adapters.proxy.sdks import Seen
 from tests.adapters.proxy.streams import Said
 from tests.judging import TableJudge
 from tests.server.providers.scripted import PATIENCE_S, Exchange, Provider, status
 from tests.server.proxy.agents import Agent, ChatAgent, Make, MessagesAgent, ResponsesAgent
-from tests.server.proxy.stage import GOOD, INJECTED, TASK, proxied
+from tests.server.proxy.stage import GOOD, INJECTED, TASK, client_request, proxied
 from tests.server.proxy.test_guarding import asked_once, outputs
 from tests.server.stage import Failing, judge
 
@@ -190,10 +188,8 @@ ANTHROPIC = {
 
 def may_go(wire_format: WireFormat, body: dict[str, Any], **settings: Any) -> bool:
     given = {"server": {"upstream": AHEAD}, **settings}
-    asking = ProxyRequest(
-        tenant="t", asker=RequestSource("proxy"), request=wire_format.read_request(body)
-    )
-    return EarlyForwarding(load(given, environment={})).may_go(asking, body)
+    request = client_request(wire_format, body)
+    return EarlyForwarding(load(given, environment={})).allows(request)
 
 
 @pytest.mark.parametrize(

@@ -106,9 +106,9 @@ def wrong_encoding(exchange: Exchange) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "code", "said"),
     [
-        (broken_off, "upstream_broke_off", "broke off"),
-        (ended_early, None, "broke off"),
-        (garbage, "upstream_invalid", "not an answer"),
+        (broken_off, "upstream_broke_off", "before its response was complete"),
+        (ended_early, None, "before its response was complete"),
+        (garbage, "upstream_invalid", "not in the expected format"),
     ],
 )
 def test_an_answer_that_breaks_off_or_is_none(
@@ -206,8 +206,8 @@ def test_the_sdks_take_errors_for_what_they_are() -> None:
 @pytest.mark.parametrize(
     ("kind", "error", "said"),
     [
-        (ChatAgent, openai.APIError, "broke off"),
-        (MessagesAgent, anthropic.APIError, "broke off"),
+        (ChatAgent, openai.APIError, "before its response was complete"),
+        (MessagesAgent, anthropic.APIError, "before its response was complete"),
         (ResponsesAgent, RuntimeError, "Didn't receive|Expected to have received"),
     ],
 )
@@ -235,7 +235,7 @@ def test_a_feedback_round_that_fails(path: str, streams: bool, second: Any) -> N
         if second is not broken_off:
             assert answer.status_code == 200 and "Not carried out" in answer.text
         elif streams:
-            check_broken(answer, "broke off")
+            check_broken(answer, "before its response was complete")
         else:
             assert error_of(answer) == (502, "upstream_broke_off")
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskshield.core.errors import ConfigError
-from taskshield.server.proxy.headers import to_client, to_upstream
+from taskshield.server.proxy.headers import to_client, to_provider
 from taskshield.server.proxy.provider import ProviderClient
 from taskshield.settings import UpstreamSettings
 from taskshield.stores.memory import MemoryStore
@@ -321,5 +321,5 @@ def test_an_address_that_cannot_be_one_is_a_wrong_setting(address: str) -> None:
 
 def test_headers_are_dropped_whatever_their_case() -> None:
     given = [(b"Keep-Alive", b"1"), (b"X-TaskShield-Key", b"k"), (b"X-Api-Key", b"tsk_1")]
-    assert to_upstream([*given, (b"X-API-Key", b"sk-1")]) == [(b"x-api-key", b"sk-1")]
+    assert to_provider([*given, (b"X-API-Key", b"sk-1")]) == [(b"x-api-key", b"sk-1")]
     assert to_client([(b"Date", b"x"), (b"Content-Encoding", b"gzip")], read=True) == []

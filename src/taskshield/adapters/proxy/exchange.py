@@ -23,7 +23,11 @@ class Request:
     streams: bool
     """Whether the client wants a stream."""
     continues: str | None = None
-    """The stored response or conversation that the request goes on from, by the provider's id."""
+    """The stored response or conversation that the request continues, by the provider's id."""
+    provider_conversation: str | None = None
+    """The conversation at the provider that the answer is added to, by the provider's id."""
+    in_background: bool = False
+    """Whether the client wants to ask for the answer later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,3 +37,10 @@ class Reply:
     id: str | None
     messages: tuple[Message, ...]
     """What the assistant says: one message, or one for each choice where several were asked for."""
+    can_be_continued: bool = False
+    """Whether a request may name its id instead of repeating the conversation."""
+
+    @property
+    def resume_id(self) -> str | None:
+        """The id by which a client can continue from it."""
+        return self.id if self.can_be_continued else None

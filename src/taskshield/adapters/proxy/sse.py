@@ -5,7 +5,7 @@ An event keeps the very bytes it came in, so that it can be passed on as it was.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from taskshield.adapters.proxy.exchange import Body
@@ -90,6 +90,12 @@ def frame(payload: Body) -> bytes:
     kind = payload.get("type")
     name = f"event: {kind}\n" if isinstance(kind, str) and kind.isprintable() else ""
     return f"{name}data: {data}\n\n".encode()
+
+
+def comment(name: str, values: Mapping[str, str]) -> bytes:
+    """A comment with these values, which no client takes for an event."""
+    pairs = " ".join(f"{key}={value}" for key, value in values.items())
+    return f": {name} {pairs}\n\n".encode()
 
 
 def _data(raw: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Clients that go away: what is done for one of them is given up then."""
+"""Clients that disconnect: the work for their request is cancelled."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
@@ -12,40 +12,40 @@ from taskshield.server.proxy.headers import Headers
 
 T = TypeVar("T")
 
-GONE = 499
-"""The status in logs and metrics where nobody was left to be answered."""
+CLIENT_CLOSED_REQUEST = 499
+"""The status in logs and metrics where the client disconnected before it was answered."""
 
 
-class ClientGone(Exception):
-    """Nobody waits for the answer any more."""
+class ClientDisconnected(Exception):
+    """The client has closed the connection."""
 
 
-async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """Do some work, the body of whose request was read, for as long as the client is there.
+async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
+    """Do some work for a request whose body was read, as long as the client is connected.
 
     Raises:
-        ClientGone: It is not; the work was given up.
+        ClientDisconnected: The client has disconnected, and the work was cancelled.
     """
     working = asyncio.create_task(work)
-    leaving = asyncio.create_task(_gone(receive))
+    watching = asyncio.create_task(_disconnected(receive))
     try:
-        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             return working.result()
-        raise ClientGone
+        raise ClientDisconnected
     finally:
-        await given_up(working, leaving)
+        await cancel(working, watching)
 
 
-async def given_up(*tasks: asyncio.Task[Any]) -> None:
-    """End tasks whose outcome nobody waits for any more."""
+async def cancel(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel tasks, and wait until they have ended."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Relay(Response):
-    """A response whose body comes in chunks that nobody waits for once the client is gone."""
+    """A response whose body comes in chunks, until its end or until the client disconnects."""
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class Relay(Response):
         headers: Headers,
         close: Callable[[], Awaitable[None]],
     ) -> None:
-        """Make it.
+        """Prepare it.
 
         Args:
             chunks: The body.
             status: The HTTP status.
             headers: All headers.
-            close: Lets go of where the chunks come from, however this ends.
+            close: Releases the source of the chunks; called however this ends.
         """
         self._chunks = chunks
         self._close = close
@@ -74,19 +74,19 @@ class Relay(Response):
         start = {"status": self.status_code, "headers": self.raw_headers}
         try:
             await send({"type": "http.response.start", **start})
-            await unless_gone(receive, self._sent(send))
-        except ClientGone:
+            await while_connected(receive, self._send_chunks(send))
+        except ClientDisconnected:
             return
         finally:
             await self._close()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _sent(self, send: Send) -> None:
+    async def _send_chunks(self, send: Send) -> None:
         async with aclosing(self._chunks):
             async for chunk in self._chunks:
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
 
 
-async def _gone(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,18 +1,19 @@
-"""Which requests may go to the upstream while the judge still reads the tools' outputs in them.
+"""Which requests are sent to the provider while the judge still reads the tool outputs in them.
 
-What the model says to a request that has to be changed is thrown away unseen. So going ahead costs
-a question asked in vain now and then, and must not be done where the upstream could do more than
-answer, or must never see what the judge would take out.
+Where the check changes such a request, the provider's answer to it is dropped unread, and the
+changed request is sent. So early forwarding sometimes costs a request. It is not allowed where the
+provider could do more than answer, or must never see what the check would take out.
 """
 
 from taskshield.adapters.proxy.exchange import Body
 from taskshield.server.bounded_cache import BoundedCache
-from taskshield.server.proxy.session_lookup import MatchedSession, ProxyRequest
+from taskshield.server.proxy.client_request import ClientRequest
+from taskshield.server.proxy.session_lookup import MatchedSession
 from taskshield.settings import Settings
 
-_KEPT = 10_000
+_REMEMBERED = 10_000
 _RUN_BY_CLIENTS = (None, "function", "custom")
-"""Types of tools that only clients run; there are new ones at the providers every year."""
+"""Types of tools that only clients run. Providers add new types every year."""
 _HARMLESS = frozenset(
     (
         "model messages input system instructions stream stream_options store user metadata"
@@ -24,39 +25,37 @@ _HARMLESS = frozenset(
         " prompt_cache_key safety_identifier truncation"
     ).split()
 )
-"""What a request may ask for without having the upstream do anything but answer."""
+"""Members of a request with which the provider does nothing but answer."""
 
 
 class EarlyForwarding:
-    """Knows the settings, and which outputs had to be changed before."""
+    """Decides by the settings, and by the outputs that earlier checks changed."""
 
     def __init__(self, settings: Settings) -> None:
-        self._wanted = settings.server.upstream.ahead and settings.policy.output == "annotate"
-        self._changed: BoundedCache[int, bool] = BoundedCache(_KEPT)
+        self._enabled = settings.server.upstream.ahead and settings.policy.output == "annotate"
+        self._changed: BoundedCache[int, bool] = BoundedCache(_REMEMBERED)
 
-    def may_go(self, asking: ProxyRequest, body: Body) -> bool:
-        """Whether a request with outputs of tools may go ahead of its judgement."""
+    def allows(self, request: ClientRequest) -> bool:
+        """Whether a request that its check could change may be sent before it is checked."""
         return (
-            self._wanted
-            and asking.request.continues is None
-            and _only_asks(body)
-            and not any(self._changed.get(hash(each.text)) for each in asking.messages)
+            self._enabled
+            and request.parsed.continues is None
+            and _only_asks(request.body)
+            and not any(self._changed.get(hash(each.text)) for each in request.messages)
         )
 
-    def learn(self, opened: MatchedSession) -> None:
-        """Remember what was changed: the client sends it again with every request."""
-        if not self._wanted:
+    def learn(self, session: MatchedSession) -> None:
+        """Remember which outputs were changed: the client sends them again in every request."""
+        if not self._enabled:
             return
-        changed = opened.texts()
-        for message, place in zip(
-            opened.asking.messages, opened.asking.request.places, strict=True
-        ):
+        changed, request = session.rewritten_outputs(), session.request
+        for message, place in zip(request.messages, request.parsed.places, strict=True):
             if place in changed:
                 self._changed.put(hash(message.text), True)
 
 
 def _only_asks(body: Body) -> bool:
-    """Whether all that the upstream can do about a request is to answer it."""
+    """Whether the provider can do nothing about a request but answer it."""
     tools = body.get("tools") or []
     return _HARMLESS.issuperset(body) and all(
         isinstance(tool, dict) and tool.get("type") in _RUN_BY_CLIENTS for tool in tools

@@ -1,36 +1,34 @@
-"""Requests as they are served: guarded, passed on as they are, or asking for a stored answer."""
+"""Requests of clients as they are served: guarded, passed on, or for a stored response.
 
-import asyncio
-import json
-import time
+Parses requests and renders responses. What happens between is `round_trip` and `stored_responses`.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from taskshield.adapters.proxy.exchange import Body
-from taskshield.adapters.proxy.openai_responses import body as responses_format
 from taskshield.adapters.proxy.wire_format import WireFormat
-from taskshield.core.errors import ConversationError, WireFormatError
+from taskshield.core.store import Store
 from taskshield.server.access.auth import Caller
 from taskshield.server.http.errors import RequestError
 from taskshield.server.http.limits import json_body
-from taskshield.server.proxy.disconnects import Relay, given_up, unless_gone
+from taskshield.server.operations.metrics import Metrics
+from taskshield.server.proxy.client_request import ClientRequest
+from taskshield.server.proxy.disconnects import Relay, while_connected
 from taskshield.server.proxy.early_forwarding import EarlyForwarding
-from taskshield.server.proxy.headers import Headers, read_by_us, to_client, to_upstream
-from taskshield.server.proxy.notices import STORED
-from taskshield.server.proxy.provider import (
-    ProviderClient,
-    ProviderError,
-    ProviderRequest,
-    ProviderResponse,
-)
-from taskshield.server.proxy.response_relay import CompleteRelay
-from taskshield.server.proxy.round_trip import CheckedRequest, ProxyContext, RoundTrip
-from taskshield.server.proxy.session_lookup import ProxyRequest, SessionLookup
-from taskshield.server.proxy.stored_responses import RemovedCallsStore, gone_on
-from taskshield.server.services import Services
+from taskshield.server.proxy.headers import Headers, to_client, to_provider, uncompressed
+from taskshield.server.proxy.provider import ProviderClient, ProviderRequest, ProviderResponse
+from taskshield.server.proxy.removed_calls import RemovedCallsStore
+from taskshield.server.proxy.request_check import RequestCheck
+from taskshield.server.proxy.round_trip import ProxyServices, RoundTrip
+from taskshield.server.proxy.session_lookup import SessionLookup
+from taskshield.server.proxy.states import Answering, Declined, outcome
+from taskshield.server.proxy.stored_responses import StoredResponse, StoredResponses
+from taskshield.server.sessions.checker import SessionChecker
 from taskshield.server.sessions.snapshots import RequestSource
+from taskshield.settings import Settings
 
 SESSION_HEADER = "x-taskshield-session"
 
@@ -40,257 +38,151 @@ _LONGEST_SESSION = 128
 class Proxy:
     """Serves requests of any number of clients."""
 
-    def __init__(self, server: Services, provider: ProviderClient, *, surface: str) -> None:
+    def __init__(
+        self,
+        provider: ProviderClient,
+        *,
+        checker: SessionChecker,
+        store: Store,
+        metrics: Metrics,
+        settings: Settings,
+        surface: str,
+    ) -> None:
+        sessions = SessionLookup(checker, store, settings.policy.value())
+        removed_calls = RemovedCallsStore(store)
+        early_forwarding = EarlyForwarding(settings)
         self._provider = provider
         self._surface = surface
-        self._ahead = EarlyForwarding(server.settings)
-        self._means = ProxyContext(
-            guard=server.checker,
-            sessions=SessionLookup(server.checker, server.store, server.settings.policy.value()),
-            rests=RemovedCallsStore(server.store),
-            metrics=server.metrics,
+        self._stored_responses = StoredResponses(provider, sessions, removed_calls)
+        self._services = ProxyServices(
+            provider=provider,
+            checker=checker,
+            sessions=sessions,
+            requests=RequestCheck(sessions, removed_calls, early_forwarding),
+            removed_calls=removed_calls,
+            early_forwarding=early_forwarding,
+            metrics=metrics,
         )
 
     async def guarded(
         self, request: Request, caller: Caller, path: str, wire_format: WireFormat
     ) -> Response:
-        """Judge what is asked, ask the upstream, and judge what it answers.
+        """Check a request, send it to the provider, and check what the provider answers.
 
         Args:
             request: The client's request.
             caller: Whose it is.
-            path: What it asks for.
-            wire_format: The format of that.
+            path: The path of the provider's API.
+            wire_format: The format of requests to this path.
 
         Raises:
-            Refused: It cannot be carried out.
+            RequestError: It cannot be carried out.
             WireFormatError: The body is not in this format.
-            StoreError: Nothing was written down, and nothing decided.
-            ClientGone: Nobody waits for the answer any more.
+            StoreError: Nothing was stored, so nothing is decided.
+            ClientDisconnected: The client has disconnected.
         """
         if request.headers.get("content-encoding", "identity") != "identity":
-            raise RequestError(415, "unsupported_encoding", "the body must not be compressed")
+            raise RequestError(
+                415, "unsupported_encoding", "The body of the request must not be compressed."
+            )
         body = await json_body(request)
-        asking = _asking(
-            request, caller.tenant, RequestSource(self._surface, caller.agent), body, wire_format
-        )
-        asked = ProviderRequest(
-            method="POST",
-            path=path.encode(),
-            query=request.scope["query_string"],
-            headers=read_by_us(to_upstream(request.scope["headers"])),
-            content=await request.body(),
-        )
+        parsed = wire_format.read_request(body)
         assert isinstance(body, dict)
-        return await unless_gone(request.receive, self._guarded(asking, wire_format, body, asked))
+        session = _session(request)
+        if parsed.in_background:
+            raise RequestError(
+                400,
+                "not_guarded",
+                "Background responses cannot be guarded. Send the request without `background`.",
+            )
+        headers = uncompressed(to_provider(request.scope["headers"]))
+        outgoing = _outgoing(request, headers, await request.body())
+        client_request = ClientRequest(
+            tenant=caller.tenant,
+            source=RequestSource(self._surface, caller.agent),
+            wire_format=wire_format,
+            parsed=parsed,
+            body=body,
+            outgoing=replace(outgoing, method="POST", path=path.encode()),
+            session=session,
+        )
+        round_trip = RoundTrip(self._services, client_request)
+        return await while_connected(request.receive, _answered(round_trip))
 
     async def passed(self, request: Request) -> Response:
-        """Pass a request on as it is, and its answer back.
+        """Pass a request on as it is, and its response back.
 
         Raises:
-            ProviderError: There is no answer.
-            ClientGone: Nobody waits for it any more.
+            ProviderError: There is no response.
+            ClientDisconnected: The client has disconnected.
         """
-        asked = _asked(request, to_upstream(request.scope["headers"]), await request.body())
-        answered = await unless_gone(request.receive, self._provider.send(asked))
-        return _relayed(answered, [])
+        headers = to_provider(request.scope["headers"])
+        outgoing = _outgoing(request, headers, await request.body())
+        response = await while_connected(request.receive, self._provider.send(outgoing))
+        return _passed_on(response)
 
     async def stored(self, request: Request, tenant: str, id: str) -> Response:
-        """Give an answer that the provider keeps, without the calls that the client may not see.
+        """Give a response that the provider stores, without the calls that were removed.
 
         Raises:
-            Refused: The client wants it as a stream, or there is no answer.
-            ClientGone: Nobody waits for it any more.
+            RequestError: The client wants it as a stream, or there is no response.
+            ClientDisconnected: The client has disconnected.
         """
         if request.query_params.get("stream", "false") != "false":
             raise RequestError(
-                400, "not_guarded", "a stored response cannot be streamed through here"
+                400,
+                "not_guarded",
+                "A stored response cannot be guarded as a stream. Ask for it without `stream`.",
             )
-        asked = _asked(request, read_by_us(to_upstream(request.scope["headers"])), b"")
-        return await unless_gone(request.receive, self._stored(tenant, id, asked))
-
-    async def _guarded(
-        self, asking: ProxyRequest, wire_format: WireFormat, body: Body, asked: ProviderRequest
-    ) -> Response:
-        sending = None
-        same = _stays_the_same(asking)
-        if same or self._ahead.may_go(asking, body):  # on its way before anything else is done
-            sending = asyncio.create_task(self._provider.send(asked))
-        preparing = asyncio.create_task(self._prepared(asking, wire_format, body, asked))
-        answered = None
-        try:
-            if not same:
-                asked, sending = await self._judged_first(preparing, asked, sending)
-            assert sending is not None
-            answered = await _unless_refused(preparing, sending)
-            if 300 <= answered.status < 400:
-                raise ProviderError(502, "upstream_redirects", "the upstream sends us elsewhere")
-            if not answered.ok:
-                session = (await preparing).opened.point.id
-                return _relayed(answered, [(SESSION_HEADER.encode(), session.encode("latin-1"))])
-            turn = RoundTrip(
-                self._means,
-                wire_format,
-                preparing,
-                send=lambda body: self._provider.send(_with_body(asked, body)),
-                first=answered,
-            )
-            return await _delivered(turn, answered)
-        except BaseException:
-            await given_up(preparing)
-            if answered is not None:
-                await answered.aclose()
-            raise
-
-    async def _judged_first(
-        self,
-        preparing: "asyncio.Task[CheckedRequest]",
-        asked: ProviderRequest,
-        sending: "asyncio.Task[ProviderResponse] | None",
-    ) -> "tuple[ProviderRequest, asyncio.Task[ProviderResponse]]":
-        """What the upstream is asked once a request is judged, and its answer on the way.
-
-        One that went ahead counts only where nothing had to be changed.
-        """
-        try:
-            prepared = await preparing
-        except BaseException:
-            await _dropped(sending)
-            raise
-        changed = prepared.asked is not asked
-        if changed:
-            self._ahead.learn(prepared.opened)
-        if sending is None or changed:
-            await _dropped(sending)
-            sending = asyncio.create_task(self._provider.send(prepared.asked))
-        return prepared.asked, sending
-
-    async def _prepared(
-        self, asking: ProxyRequest, wire_format: WireFormat, body: Body, asked: ProviderRequest
-    ) -> CheckedRequest:
-        """Judge a request, and make of it what the upstream is sent."""
-        began = time.perf_counter()
-        continues = asking.request.continues
-        rest = None
-        if continues is not None:
-            rest = await self._means.rests.get(asking.tenant, continues)
-        try:
-            opened = await self._means.sessions.open(asking)
-        except ConversationError as error:
-            raise RequestError(400, "invalid_conversation", str(error)) from None
-        texts = opened.texts()
-        judged = wire_format.with_outputs(body, texts) if texts else body
-        if rest is not None:
-            judged = gone_on(judged, rest)
-        return CheckedRequest(
-            opened=opened,
-            rest=rest,
-            body=judged,
-            asked=asked if judged is body else _with_body(asked, judged),
-            spent_s=time.perf_counter() - began,
+        headers = uncompressed(to_provider(request.scope["headers"]))
+        outgoing = _outgoing(request, headers, b"")
+        found: StoredResponse = await while_connected(
+            request.receive, self._stored_responses.get(tenant, id, outgoing)
         )
-
-    async def _stored(self, tenant: str, id: str, asked: ProviderRequest) -> Response:
-        rest = await self._means.rests.get(tenant, id)
-        if rest is not None and rest.previous is not None:
-            asked = replace(asked, path=f"/v1/responses/{rest.previous}".encode())
-        answered = await self._provider.send(asked)
-        if not answered.ok:
-            return _relayed(answered, [])
-        try:
-            answer = await _read(answered)
-        finally:
-            await answered.aclose()
-        response, reply = answer.response, answer.complete
-        assert response is not None and reply is not None
-        calls = {call.id for message in reply.messages for call in message.tool_calls}
-        if rest is not None:
-            calls &= set(rest.refused)
-        elif await self._means.sessions.knows(tenant, id):
-            calls = set()
-        content = b"".join(answer.release())
-        if calls or response.get("id") != id:
-            shown = responses_format.without_calls(response, calls, STORED) if calls else response
-            content = json.dumps({**shown, "id": id}).encode()
-        return _response(content, answered, [])
+        if found.content is None:
+            return _passed_on(found.response)
+        return _complete(found.content, found.response, [])
 
 
-def _stays_the_same(asking: ProxyRequest) -> bool:
-    """Whether a request goes upstream as it is, whatever is decided about it: at once, then.
-
-    Only tools' outputs are ever rewritten, and only an answer that the provider keeps may need more
-    to go on from.
-    """
-    request = asking.request
-    return request.continues is None and all(place is None for place in request.places)
-
-
-async def _unless_refused(
-    preparing: "asyncio.Task[CheckedRequest]", sending: "asyncio.Task[ProviderResponse]"
-) -> ProviderResponse:
-    """The upstream's answer, not waited for once it is clear that the request is refused."""
+async def _answered(round_trip: RoundTrip) -> Response:
+    """The response to a guarded request: a stream once it begins, any other once it is complete."""
     try:
-        await asyncio.wait((preparing, sending), return_when=asyncio.FIRST_COMPLETED)
-        if preparing.done():
-            preparing.result()
-        return await sending
+        await round_trip.start()
+        state = round_trip.state
+        if isinstance(state, Declined):
+            chunks, headers = state.response.raw_chunks(), _checks(round_trip)
+            return _relay(state.response, chunks, headers, read=False, close=round_trip.aclose)
+        assert isinstance(state, Answering)
+        response = state.answer.response
+        if response.is_stream:
+            chunks, headers = round_trip.chunks(), _checks(round_trip)
+            return _relay(response, chunks, headers, read=True, close=round_trip.aclose)
+        content = b"".join([chunk async for chunk in round_trip.chunks()])
     except BaseException:
-        await _dropped(sending)
+        await round_trip.aclose()
         raise
+    await round_trip.aclose()
+    return _complete(content, response, _checks(round_trip))
 
 
-async def _dropped(sending: "asyncio.Task[ProviderResponse] | None") -> None:
-    """Let go of a request that nobody wants an answer to."""
-    if sending is None:
-        return
-    sending.cancel()
-    (answered,) = await asyncio.gather(sending, return_exceptions=True)
-    if isinstance(answered, ProviderResponse):
-        await answered.aclose()
-
-
-async def _delivered(turn: RoundTrip, answered: ProviderResponse) -> Response:
-    if turn.streams:
-        headers = [*to_client(answered.headers, read=True), *turn.headers()]
-        return Relay(turn.chunks(), status=answered.status, headers=headers, close=turn.aclose)
-    try:
-        content = b"".join([chunk async for chunk in turn.chunks()])
-    finally:
-        await turn.aclose()
-    return _response(content, answered, turn.headers())
-
-
-async def _read(answered: ProviderResponse) -> CompleteRelay:
-    """An answer of the Responses API in one piece."""
-    answer = CompleteRelay(responses_format)
-    try:
-        async for chunk in answered.chunks():
-            answer.feed(chunk)
-        answer.close()
-    except WireFormatError as error:
-        told = f"the upstream sent what is not an answer: {error}"
-        raise ProviderError(502, "upstream_invalid", told) from None
-    return answer
-
-
-def _asking(
-    request: Request, tenant: str, asker: RequestSource, body: object, wire_format: WireFormat
-) -> ProxyRequest:
-    read = wire_format.read_request(body)
+def _session(request: Request) -> str | None:
     session = request.headers.get(SESSION_HEADER)
     if session is not None and not 0 < len(session) <= _LONGEST_SESSION:
-        told = f"{SESSION_HEADER} must have 1 to {_LONGEST_SESSION} characters"
-        raise RequestError(400, "invalid_request", told)
-    thread = None
-    if wire_format is responses_format and isinstance(body, dict):
-        if body.get("background"):
-            told = "background responses cannot be guarded: ask without `background`"
-            raise RequestError(400, "not_guarded", told)
-        thread = read.continues if body.get("conversation") is not None else None
-    return ProxyRequest(tenant=tenant, asker=asker, request=read, session=session, thread=thread)
+        raise RequestError(
+            400,
+            "invalid_request",
+            f"The header {SESSION_HEADER} must have 1 to {_LONGEST_SESSION} characters.",
+        )
+    return session
 
 
-def _asked(request: Request, headers: Headers, content: bytes) -> ProviderRequest:
+def _checks(round_trip: RoundTrip) -> Headers:
+    """What is known about the checks by now, as headers."""
+    known = outcome(round_trip.state).items()
+    return [(f"x-taskshield-{name}".encode(), value.encode("latin-1")) for name, value in known]
+
+
+def _outgoing(request: Request, headers: Headers, content: bytes) -> ProviderRequest:
     return ProviderRequest(
         method=request.method,
         path=request.scope["raw_path"],
@@ -300,18 +192,24 @@ def _asked(request: Request, headers: Headers, content: bytes) -> ProviderReques
     )
 
 
-def _with_body(asked: ProviderRequest, body: Body) -> ProviderRequest:
-    return replace(asked, content=json.dumps(body).encode())
+def _passed_on(response: ProviderResponse) -> Relay:
+    return _relay(response, response.raw_chunks(), [], read=False, close=response.aclose)
 
 
-def _relayed(answered: ProviderResponse, ours: Headers) -> Relay:
-    headers = [*to_client(answered.headers, read=False), *ours]
-    chunks = answered.raw_chunks()
-    return Relay(chunks, status=answered.status, headers=headers, close=answered.aclose)
+def _relay(
+    response: ProviderResponse,
+    chunks: AsyncGenerator[bytes, None],
+    headers: Headers,
+    *,
+    read: bool,
+    close: Callable[[], Awaitable[None]],
+) -> Relay:
+    headers = [*to_client(response.headers, read=read), *headers]
+    return Relay(chunks, status=response.status, headers=headers, close=close)
 
 
-def _response(content: bytes, answered: ProviderResponse, ours: Headers) -> Response:
-    response = Response(content, status_code=answered.status)
+def _complete(content: bytes, response: ProviderResponse, headers: Headers) -> Response:
+    complete = Response(content, status_code=response.status)
     length = (b"content-length", str(len(content)).encode())
-    response.raw_headers = [*to_client(answered.headers, read=True), *ours, length]
-    return response
+    complete.raw_headers = [*to_client(response.headers, read=True), *headers, length]
+    return complete

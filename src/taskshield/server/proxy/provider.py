@@ -1,11 +1,15 @@
-"""The way to the model's provider and back, over pooled connections."""
+"""The way to the model's provider and back, over pooled connections.
 
+Knows HTTP, and which provider a path belongs to. What requests and responses say is not its matter.
+"""
+
+import json
 import os
 import ssl
 import zlib
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Self
 from urllib.parse import urlsplit
@@ -16,7 +20,8 @@ import certifi
 from multidict import CIMultiDict
 from yarl import URL
 
-from taskshield.core.errors import ConfigError
+from taskshield.adapters.proxy.exchange import Body
+from taskshield.core.errors import ConfigError, WireFormatError
 from taskshield.server.http.errors import RequestError
 from taskshield.server.proxy.headers import Headers
 from taskshield.settings import UpstreamSettings
@@ -24,22 +29,22 @@ from taskshield.settings import UpstreamSettings
 _IDLE_S = 15.0
 """How long a connection is kept for the next request."""
 _AT_ONCE = 512 * 1024
-"""Bytes of a body that are sent in one go; longer ones must not keep others waiting."""
+"""Bytes of a body that are sent in one go; longer ones must not keep other requests waiting."""
 _LONGEST_LINE = 64 * 1024
-"""Bytes of a line in the head of an answer."""
+"""Bytes of a line in the head of a response."""
 _UNASKED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
-"""Headers that aiohttp would add of its own."""
+"""Headers that aiohttp would add by itself."""
 _ZLIB = {"gzip": 31, "x-gzip": 31, "deflate": 47}
-"""What `zlib` is told to undo these encodings."""
+"""The `wbits` with which `zlib` undoes these encodings."""
 
 
 class ProviderError(RequestError):
-    """The upstream could not be reached, fell silent, or answered with what is no answer."""
+    """The provider could not be reached, fell silent, or sent what is not a response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderRequest:
-    """A request to an upstream."""
+    """A request to a provider."""
 
     method: str
     path: bytes
@@ -48,26 +53,30 @@ class ProviderRequest:
     headers: Headers
     content: bytes
 
+    def with_body(self, body: Body) -> "ProviderRequest":
+        """The same with another body."""
+        return replace(self, content=json.dumps(body).encode())
+
 
 @dataclass(frozen=True, slots=True)
-class _Base:
-    """Where a provider is, and by which way it is reached."""
+class _Address:
+    """Where a provider is, and the HTTP proxy on the way to it."""
 
     url: URL
     proxy: str | None
 
 
 class ProviderClient:
-    """The providers that requests are sent to."""
+    """Sends requests to the providers in the settings."""
 
     def __init__(self, settings: UpstreamSettings) -> None:
-        """Make it ready.
+        """Read the settings; connections are made when it is entered.
 
         Raises:
             ConfigError: An address is wrong.
         """
-        self._openai = _base("openai", settings.openai)
-        self._anthropic = _base("anthropic", settings.anthropic)
+        self._openai = _address("openai", settings.openai)
+        self._anthropic = _address("anthropic", settings.anthropic)
         self._timeout = aiohttp.ClientTimeout(
             total=None, connect=settings.connect_s, sock_read=settings.read_s
         )
@@ -75,7 +84,7 @@ class ProviderClient:
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_S, ssl=_trust()),
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_S, ssl=_ssl_context()),
             timeout=self._timeout,
             # A cookie that one client is given must not be sent along with another's request.
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -90,39 +99,41 @@ class ProviderClient:
         if self._session is not None:
             await self._session.close()
 
-    async def send(self, asked: ProviderRequest) -> "ProviderResponse":
-        """Ask, and wait for the first bytes of the answer, whatever its status.
+    async def send(self, request: ProviderRequest) -> "ProviderResponse":
+        """Send a request, and wait for the head of the response, whatever its status.
 
         Raises:
             ProviderError: There is none.
-            Refused: A header cannot be sent.
+            RequestError: A header cannot be sent.
         """
         assert self._session is not None
-        base, address = self._address(asked)
-        content = asked.content
-        with _failing():
+        address, url = self._url(request)
+        content = request.content
+        with _as_provider_errors():
             response = await self._session.request(
-                asked.method,
-                address,
-                headers=_headers(asked.headers),
+                request.method,
+                url,
+                headers=_headers(request.headers),
                 data=BytesIO(content) if len(content) > _AT_ONCE else content or None,
                 allow_redirects=False,
-                proxy=base.proxy,
+                proxy=address.proxy,
             )
         return ProviderResponse(response)
 
-    def _address(self, asked: ProviderRequest) -> tuple[_Base, URL]:
-        if is_anthropic(asked):
-            base, path = self._anthropic, asked.path
+    def _url(self, request: ProviderRequest) -> tuple[_Address, URL]:
+        if _is_for_anthropic(request):
+            address, path = self._anthropic, request.path
         else:
-            base, path = self._openai, asked.path.removeprefix(b"/v1")
-        whole = base.url.raw_path.rstrip("/") + path.decode("latin-1")
-        query = asked.query.decode("latin-1")
-        return base, URL(f"{base.url.origin()}{whole}{'?' if query else ''}{query}", encoded=True)
+            address, path = self._openai, request.path.removeprefix(b"/v1")
+        whole = address.url.raw_path.rstrip("/") + path.decode("latin-1")
+        query = request.query.decode("latin-1")
+        separator = "?" if query else ""
+        url = f"{address.url.origin()}{whole}{separator}{query}"
+        return address, URL(url, encoded=True)
 
 
 class ProviderResponse:
-    """What an upstream answers; to be closed."""
+    """A provider's response, which must be closed."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
@@ -151,30 +162,31 @@ class ProviderResponse:
         """The body, decompressed.
 
         Raises:
-            ProviderError: It broke off, or there was silence for too long; or it is compressed in
-                a way that nobody asked for.
+            ProviderError: It is not complete, there was silence for too long, or it is compressed
+                in a way that the request did not accept.
         """
         encoding = self._response.headers.get("Content-Encoding", "identity").strip().lower()
         if encoding in ("", "identity"):
             async for chunk in self.raw_chunks():
                 yield chunk
             return
-        unpacked = _unpacker(encoding)
+        decompressor = _decompressor(encoding)
         try:
             async for chunk in self.raw_chunks():
-                yield unpacked.decompress(chunk)
-            yield unpacked.flush()
+                yield decompressor.decompress(chunk)
+            yield decompressor.flush()
         except zlib.error:
-            told = "the upstream sent what cannot be decompressed"
-            raise ProviderError(502, "upstream_invalid", told) from None
+            raise ProviderError(
+                502, "upstream_invalid", "The provider's response could not be decompressed."
+            ) from None
 
     async def raw_chunks(self) -> AsyncGenerator[bytes, None]:
         """The body as it came.
 
         Raises:
-            ProviderError: It broke off, or there was silence for too long.
+            ProviderError: It is not complete, or there was silence for too long.
         """
-        with _failing():
+        with _as_provider_errors():
             async for chunk in self._response.content.iter_any():
                 yield chunk
 
@@ -183,34 +195,59 @@ class ProviderResponse:
         self._response.release()
 
 
-def is_anthropic(asked: ProviderRequest) -> bool:
+def redirected() -> ProviderError:
+    """The error for a response that names another address."""
+    return ProviderError(
+        502,
+        "upstream_redirects",
+        "The provider answered with a redirect. Redirects are not followed.",
+    )
+
+
+def incomplete() -> ProviderError:
+    """The error for a response that ends too early."""
+    return ProviderError(
+        502,
+        "upstream_broke_off",
+        "The provider closed the connection before its response was complete.",
+    )
+
+
+def invalid(error: WireFormatError) -> ProviderError:
+    """The error for a response that is not in its wire format."""
+    return ProviderError(
+        502, "upstream_invalid", f"The provider's response is not in the expected format: {error}"
+    )
+
+
+def _is_for_anthropic(request: ProviderRequest) -> bool:
     """Whether a request is meant for Anthropic; the other paths under /v1 are OpenAI's.
 
     Both have e.g. /v1/models, but Anthropic's clients always name a version.
     """
-    named = any(name == b"anthropic-version" for name, _ in asked.headers)
-    return named or asked.path.startswith(b"/v1/messages")
+    named = any(name == b"anthropic-version" for name, _ in request.headers)
+    return named or request.path.startswith(b"/v1/messages")
 
 
-def _base(name: str, address: str) -> _Base:
+def _address(name: str, address: str) -> _Address:
     try:
         parts = urlsplit(address)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         if usable and not parts.query and not parts.fragment:
-            return _Base(URL(address), _proxy(parts.scheme, str(parts.hostname)))
+            return _Address(URL(address), _proxy(parts.scheme, str(parts.hostname)))
     except ValueError:
         pass
     raise ConfigError(f"server.upstream.{name} must look like https://host or http://host:port/v1")
 
 
 def _proxy(scheme: str, host: str) -> str | None:
-    """The proxy that the environment wants for a host (`HTTPS_PROXY`, `NO_PROXY`)."""
+    """The HTTP proxy that the environment names for a host (`HTTPS_PROXY`, `NO_PROXY`)."""
     known = getproxies()
     return None if proxy_bypass(host) else known.get(scheme, known.get("all"))
 
 
-def _trust() -> ssl.SSLContext:
-    """Whose certificates are believed: what the environment names, or what browsers believe."""
+def _ssl_context() -> ssl.SSLContext:
+    """Trusts the certificates that the environment names, otherwise those that browsers trust."""
     named = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
     return ssl.create_default_context(cafile=None if named else certifi.where())
 
@@ -219,28 +256,33 @@ def _headers(headers: Headers) -> "CIMultiDict[str]":
     try:
         return CIMultiDict((name.decode(), value.decode()) for name, value in headers)
     except UnicodeDecodeError:
-        raise RequestError(400, "invalid_request", "a header is not text in UTF-8") from None
+        raise RequestError(
+            400, "invalid_request", "A header of the request is not text in UTF-8."
+        ) from None
 
 
-def _unpacker(encoding: str) -> "zlib._Decompress":
+def _decompressor(encoding: str) -> "zlib._Decompress":
     if encoding not in _ZLIB:
-        told = "the upstream compressed its answer, which was not asked for"
-        raise ProviderError(502, "upstream_invalid", told)
+        raise ProviderError(
+            502,
+            "upstream_invalid",
+            "The provider compressed its response, which the request did not ask for.",
+        )
     return zlib.decompressobj(_ZLIB[encoding])
 
 
 @contextmanager
-def _failing() -> Iterator[None]:
-    """Say it in our words when the way to the upstream fails; aiohttp may quote the address."""
+def _as_provider_errors() -> Iterator[None]:
+    """Raise aiohttp's errors in plain words; its own messages may quote the address."""
     try:
         yield
     except TimeoutError:
         raise ProviderError(
-            504, "upstream_timeout", "the upstream did not answer in time"
+            504, "upstream_timeout", "The provider did not answer in time."
         ) from None
     except aiohttp.ClientConnectorError:
-        raise ProviderError(502, "upstream_unreachable", "the upstream cannot be reached") from None
-    except (aiohttp.ClientError, OSError):
         raise ProviderError(
-            502, "upstream_broke_off", "the connection to the upstream broke off"
+            502, "upstream_unreachable", "The provider cannot be reached."
         ) from None
+    except (aiohttp.ClientError, OSError):
+        raise incomplete() from None

@@ -1,6 +1,7 @@
-"""A model's answer before the guard: what of it goes on, and what is said about the rest."""
+"""A model's answer before the checker: which calls are refused, and the note that says why."""
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from taskshield.adapters.proxy.exchange import Reply
@@ -16,15 +17,15 @@ from taskshield.server.sessions.snapshots import RequestSource, SessionSnapshot
 class CheckedChoice:
     """One message of an answer, judged."""
 
-    point: SessionSnapshot
-    """Where its session is now."""
+    snapshot: SessionSnapshot
+    """The session after the message."""
     decision: Decision
     refused: frozenset[str]
-    """Ids of its calls that do not go on."""
+    """Ids of the calls that do not reach the client."""
     verdict: Action
-    """What becomes of the message."""
+    """The action for the message."""
     note: str | None
-    """Why; None where all of it goes on."""
+    """Why calls are refused; None where the whole message is allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,87 +34,89 @@ class CheckedResponse:
 
     choices: tuple[CheckedChoice, ...]
     """One, or as many as were asked for."""
+    spent_s: float
+    """Time of the check."""
 
     @property
     def allowed(self) -> bool:
-        """Whether it goes on as it is."""
+        """Whether the client gets it as it is."""
         return all(choice.note is None for choice in self.choices)
 
     @property
     def refused(self) -> frozenset[str]:
-        """Ids of the calls that do not go on."""
+        """Ids of the calls that do not reach the client."""
         return frozenset[str]().union(*(choice.refused for choice in self.choices))
 
     @property
     def note(self) -> str:
-        """Why not all of it goes on."""
+        """Why calls are refused."""
         return "\n\n".join(choice.note for choice in self.choices if choice.note is not None)
 
     @property
     def feedback(self) -> str | None:
-        """What the model is told, where it may try again."""
+        """The feedback to the model, where it may try again."""
         if len(self.choices) != 1 or self.choices[0].verdict != "revise":
             return None
         return self.choices[0].decision.content
 
     @property
-    def worst(self) -> CheckedChoice | None:
-        """The choice that tells most about the answer."""
-        held = [choice for choice in self.choices if choice.note is not None]
-        return next(iter((*held, *self.choices)), None)
+    def reported(self) -> CheckedChoice | None:
+        """The choice that headers report: the first that is not allowed, else the first."""
+        refused = [choice for choice in self.choices if choice.note is not None]
+        return next(iter((*refused, *self.choices)), None)
 
 
-async def judge(
-    guard: SessionChecker,
-    point: SessionSnapshot,
+async def check_response(
+    checker: SessionChecker,
+    snapshot: SessionSnapshot,
     reply: Reply,
     *,
-    asker: RequestSource,
-    naming: Callable[[Message], ResumeKeys | None],
+    source: RequestSource,
+    resume_keys: Callable[[Message], ResumeKeys | None],
 ) -> CheckedResponse:
-    """Judge an answer that was given at this point.
+    """Judge an answer.
 
-    Where there are several choices, each is judged as if it were the only one, and becomes a
-    session of its own.
+    Each of several choices is judged as if it were the only one, and becomes a session of its own.
 
     Args:
-        guard: Who judges.
-        point: Where the session is.
+        checker: Judges messages.
+        snapshot: The session before the answer.
         reply: The answer.
-        asker: Who asks.
-        naming: How the client goes on from one of its messages, where it gets that as it is.
+        source: Where the request came from.
+        resume_keys: How the client continues from a message, where it gets that as it is.
 
     Raises:
-        StoreError: Nothing was written down, and nothing decided.
+        StoreError: Nothing was stored, so nothing is decided.
     """
+    began = time.perf_counter()
     choices = [
-        await _choice(guard, point, message, asker, naming(message)) for message in reply.messages
+        await _check_choice(checker, snapshot, message, source, resume_keys(message))
+        for message in reply.messages
     ]
-    return CheckedResponse(choices=tuple(choices))
+    return CheckedResponse(choices=tuple(choices), spent_s=time.perf_counter() - began)
 
 
-async def _choice(
-    guard: SessionChecker,
-    point: SessionSnapshot,
+async def _check_choice(
+    checker: SessionChecker,
+    snapshot: SessionSnapshot,
     message: Message,
-    asker: RequestSource,
-    naming: ResumeKeys | None,
+    source: RequestSource,
+    resume: ResumeKeys | None,
 ) -> CheckedChoice:
     ids = [call.id for call in message.tool_calls]
     ambiguous = len(set(ids)) < len(ids)
-    asked: Sequence[Message] = [replace(message, tool_calls=()) if ambiguous else message]
-    checked = await guard.check_after(
-        point, asked, source=asker, resume=None if ambiguous else naming
-    )
-    (decision,) = checked.decisions
-    told = None if decision.allowed else note(decision, checked.approvals.get(decision.id))
     if ambiguous:
-        told = SAME_IDS if told is None else f"{told}\n\n{SAME_IDS}"
+        message, resume = replace(message, tool_calls=()), None
+    result = await checker.check_after(snapshot, [message], source=source, resume=resume)
+    (decision,) = result.decisions
+    reasons = [] if decision.allowed else [note(decision, result.approvals.get(decision.id))]
+    if ambiguous:
+        reasons.append(SAME_IDS)
     refused = frozenset(each.call.id for each in decision.calls if not each.allowed)
     return CheckedChoice(
-        point=checked.snapshot,
+        snapshot=result.snapshot,
         decision=decision,
         refused=frozenset(ids) if ambiguous else refused,
         verdict="block" if ambiguous else decision.action,
-        note=told,
+        note="\n\n".join(reasons) if reasons else None,
     )

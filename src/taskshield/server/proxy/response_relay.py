@@ -51,8 +51,8 @@ class ResponseRelay(Protocol):
     def next_round(self) -> list[bytes]:
         """Drop what is held: what is fed from now on is the next answer."""
 
-    def as_seen(self, sent: bytes) -> Reply | None:
-        """What the client makes of all that it was sent."""
+    def as_seen(self, ending: Iterable[bytes]) -> Reply | None:
+        """What the client makes of all that it was sent, with this at the end."""
 
 
 class CompleteRelay:
@@ -109,9 +109,9 @@ class CompleteRelay:
         self._response = self._reply = None
         return []
 
-    def as_seen(self, sent: bytes) -> Reply | None:
+    def as_seen(self, ending: Iterable[bytes]) -> Reply | None:
         """What the client makes of the answer."""
-        return self._wire_format.read_response(json.loads(sent))
+        return self._wire_format.read_response(json.loads(b"".join(ending)))
 
     def _whole(self) -> Body:
         assert self._response is not None
@@ -128,6 +128,7 @@ class StreamRelay:
         self._wire_format = wire_format
         self._gate = wire_format.gate()
         self._splitter = Splitter()
+        self._passed: list[bytes] = []
 
     @property
     def response(self) -> Body | None:
@@ -142,13 +143,13 @@ class StreamRelay:
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """Text goes on, before more of the chunk is read; calls and the end are held."""
         for event in self._splitter.feed(chunk):
-            yield from self._gate.feed(event)
+            yield from self._noted(self._gate.feed(event))
 
     def close(self) -> list[bytes]:
         """What is left."""
         left = [data for event in self._splitter.close() for data in self._gate.feed(event)]
         self._gate.close()
-        return left
+        return self._noted(left)
 
     def release(self) -> list[bytes]:
         """What was held, as it came."""
@@ -161,16 +162,20 @@ class StreamRelay:
     def next_round(self) -> list[bytes]:
         """Drop what is held; the next stream goes on in the client's."""
         self._splitter = Splitter()
-        return self._gate.next_round()
+        return self._noted(self._gate.next_round())
 
     def failed(self, message: str) -> list[bytes]:
         """The end of the stream, as an error of its wire."""
         return self._gate.failed(message)
 
-    def as_seen(self, sent: bytes) -> Reply | None:
+    def as_seen(self, ending: Iterable[bytes]) -> Reply | None:
         """What the client makes of the stream."""
         again = StreamRelay(self._wire_format)
-        for _ in again.feed(sent):
+        for _ in again.feed(b"".join([*self._passed, *ending])):
             pass
         again.close()
         return again.complete
+
+    def _noted(self, passed: list[bytes]) -> list[bytes]:
+        self._passed += passed
+        return passed

@@ -1,279 +1,299 @@
-"""One turn: a request that was judged goes to the model, and its answer to the client.
+"""One guarded request from its arrival to the last byte of its answer, as a state machine.
 
-Nothing that an agent can act on passes before it is judged and the decision is written down.
-Misaligned steps go back to the model, for as many rounds as the policy has; then they are removed.
+Nothing that an agent can act on passes before it is checked and the decision is stored. Misaligned
+answers go back to the model for as many rounds as the policy has; then their calls are removed.
+
+| from | transition | when | to |
+| --- | --- | --- | --- |
+| Received | forward | its check cannot change it, or early forwarding allows it | Forwarded |
+| Received | check | otherwise: it is checked, then sent | Checked |
+| Forwarded | confirm | its check could change it; if it does, it is sent again | Checked |
+| Forwarded, Checked | receive | the provider begins an answer | Answering |
+| Forwarded, Checked | receive | the provider answers with an error status | Declined |
+| Answering | read | a chunk has come: its text goes to the client | Answering |
+| Answering | read | the answer is complete | Checking |
+| Checking | judge | the answer is misaligned, and a feedback round is left | Revising |
+| Checking | judge | otherwise | Releasing |
+| Revising | revise | the provider begins another answer | Answering |
+| Revising | revise | it does not, or this answer allows no feedback | Releasing |
+| Releasing | release | it is stored how the client continues | Released |
+| all but the final ones | fail | any of this raises an error | Failed |
+
+Declined, Released and Failed are final. `aclose` ends a round trip in any state, for example when
+the client disconnects.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from dataclasses import dataclass, replace
 
-from taskshield.adapters.proxy.exchange import Body, Reply
-from taskshield.adapters.proxy.openai_responses import body as responses_format
-from taskshield.adapters.proxy.wire_format import WireFormat
+from taskshield.adapters.proxy.sse import comment
 from taskshield.core.errors import ConversationError, StoreError, WireFormatError
-from taskshield.core.messages import Message
 from taskshield.server.http.errors import problem_of
 from taskshield.server.operations.logs import log
 from taskshield.server.operations.metrics import Metrics
-from taskshield.server.proxy.disconnects import given_up
-from taskshield.server.proxy.headers import Headers
-from taskshield.server.proxy.provider import ProviderError, ProviderRequest, ProviderResponse
-from taskshield.server.proxy.response_check import CheckedChoice, CheckedResponse, judge
+from taskshield.server.proxy.client_request import ClientRequest
+from taskshield.server.proxy.early_forwarding import EarlyForwarding
+from taskshield.server.proxy.provider import (
+    ProviderClient,
+    ProviderError,
+    incomplete,
+    invalid,
+    redirected,
+)
+from taskshield.server.proxy.removed_calls import RemovedCallsStore
+from taskshield.server.proxy.request_check import RequestCheck
+from taskshield.server.proxy.resources import Resources, discard
+from taskshield.server.proxy.response_check import check_response
 from taskshield.server.proxy.response_relay import CompleteRelay, ResponseRelay, StreamRelay
-from taskshield.server.proxy.session_lookup import MatchedSession, SessionLookup
-from taskshield.server.proxy.stored_responses import RemovedCalls, RemovedCallsStore, rest_of
+from taskshield.server.proxy.session_lookup import SessionLookup
+from taskshield.server.proxy.states import (
+    Answer,
+    Answering,
+    AnswerState,
+    Checked,
+    Checking,
+    Declined,
+    Failed,
+    Forwarded,
+    Received,
+    Released,
+    Releasing,
+    Revising,
+    State,
+    outcome,
+)
 from taskshield.server.sessions.checker import SessionChecker
-from taskshield.server.sessions.resume_keys import ResumeKeys
-from taskshield.server.sessions.snapshots import SessionSnapshot
 
 _LINGER_S = 2.0
-"""How long an upstream may keep the connection open after the end of its answer."""
-
-Send = Callable[[Body], Awaitable[ProviderResponse]]
-"""Asks the upstream that the first request went to."""
+"""How long a provider may keep the connection open after the end of its answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProxyContext:
-    """What turns are made with."""
+class ProxyServices:
+    """What round trips use."""
 
-    guard: SessionChecker
+    provider: ProviderClient
+    checker: SessionChecker
     sessions: SessionLookup
-    rests: RemovedCallsStore
+    requests: RequestCheck
+    removed_calls: RemovedCallsStore
+    early_forwarding: EarlyForwarding
     metrics: Metrics
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedRequest:
-    """A request that was judged."""
-
-    opened: MatchedSession
-    rest: RemovedCalls | None
-    """What was added about an earlier answer."""
-    body: Body
-    """What the upstream is sent."""
-    asked: ProviderRequest
-    """The same as it goes over the wire."""
-    spent_s: float
-    """Time that this took."""
-
-
 class RoundTrip:
-    """The way of one request's answer."""
+    """One request. It owns all its tasks and all answers of the provider until `aclose`."""
 
-    def __init__(
-        self,
-        means: ProxyContext,
-        wire_format: WireFormat,
-        preparing: "asyncio.Task[CheckedRequest]",
-        *,
-        send: Send,
-        first: ProviderResponse,
-    ) -> None:
-        """Begin.
+    def __init__(self, services: ProxyServices, request: ClientRequest) -> None:
+        self.state: State = Received(request=request)
+        """Where it is. To be read only."""
+        self._services = services
+        self._wire_format = request.wire_format
+        self._resources = Resources(services.provider)
 
-        Args:
-            means: What the server has.
-            wire_format: The format of the answer.
-            preparing: The request, which may still be with the judge: text need not wait for that.
-            send: Sends another request.
-            first: What the upstream answers.
+    async def start(self) -> None:
+        """Go on until the provider begins to answer.
+
+        Raises:
+            Exception: There will be no answer.
         """
-        self._means = means
-        self._wire_format = wire_format
-        self._preparing = preparing
-        self._send = send
-        self._answered = first
-        self._answer: ResponseRelay = (
-            StreamRelay(wire_format) if first.is_stream else CompleteRelay(wire_format)
-        )
-        self._body: Body | None = None
-        self._point: SessionSnapshot | None = None
-        self._rounds = 0
-        self._sent: list[bytes] = []
-        self._spent_s = 0.0
-        self._verdict: CheckedChoice | None = None
-
-    @property
-    def streams(self) -> bool:
-        """Whether the answer is a stream."""
-        return isinstance(self._answer, StreamRelay)
-
-    def headers(self) -> Headers:
-        """What the client is told about the checks, as far as it is known now."""
-        told = self._outcome().items()
-        return [(f"x-taskshield-{name}".encode(), text.encode("latin-1")) for name, text in told]
+        while isinstance(self.state, Received | Forwarded | Checked):
+            await self.step()
+        if isinstance(self.state, Failed):
+            raise self.state.error
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """What the client is sent.
-
-        A stream that cannot go on ends with an error of its wire.
+        """What the client is sent. A stream that cannot go on ends with an error event.
 
         Raises:
             Exception: An answer in one piece cannot be given.
         """
+        while True:
+            for data in self.state.output:
+                yield data
+            if isinstance(self.state, Failed) and not self.state.in_stream:
+                raise self.state.error
+            if isinstance(self.state, Released | Failed):
+                return
+            await self.step()
+
+    async def step(self) -> None:
+        """Take the transition that leads on from the present state."""
+        state = self.state
         try:
-            while True:
-                async for data in self._taken():
-                    yield data
-                judged = await self._judged()
-                if not await self._tries_again(judged):
-                    break
-                for data in self._answer.next_round():
-                    yield self._noted(data)
-            for data in await self._ending(judged):
-                yield data
+            self.state = await self._next(state)
         except Exception as error:
-            for data in self._failed(error):
-                yield data
+            self.state = await self._fail(state, error)
 
     async def aclose(self) -> None:
-        """Let go of the upstream and the judge."""
-        await given_up(self._preparing)
-        await self._answered.aclose()
+        """Stop the check of the request, and close the provider's answers."""
+        await self._resources.aclose()
 
-    async def _taken(self) -> AsyncIterator[bytes]:
-        """Take in one answer of the upstream."""
-        answer, chunks = self._answer, self._answered.chunks()
+    async def _next(self, state: State) -> State:
+        match state:
+            case Received():
+                request, rule = state.request, self._services.early_forwarding
+                early = not request.can_change or rule.allows(request)
+                return self._forward(state) if early else await self._check(state)
+            case Forwarded() if state.request.can_change:
+                return await self._confirm(state)
+            case Forwarded() | Checked():
+                return await self._receive(state)
+            case Answering():
+                return await self._read(state)
+            case Checking():
+                return await self._judge(state)
+            case Revising():
+                return await self._revise(state)
+            case Releasing():
+                return await self._release(state)
+            case Declined() | Released() | Failed():
+                raise AssertionError("a final state has no transition")
+
+    def _forward(self, state: Received) -> Forwarded:
+        # It is sent first, so that the provider works while the judge does.
+        sending = self._resources.send(state.request.outgoing)
+        checking = self._resources.start(self._services.requests.check(state.request))
+        return Forwarded(request=state.request, checking=checking, sending=sending)
+
+    async def _check(self, state: Received) -> Checked:
+        checking = self._resources.start(self._services.requests.check(state.request))
+        request = await checking
+        return Checked(checking=checking, sending=self._resources.send(request.outgoing))
+
+    async def _confirm(self, state: Forwarded) -> Checked:
+        request, sending = await state.checking, state.sending
+        if request.changed:
+            await discard(sending)
+            sending = self._resources.send(request.outgoing)
+        return Checked(checking=state.checking, sending=sending)
+
+    async def _receive(self, state: Forwarded | Checked) -> Answering | Declined:
+        checking, sending = state.checking, state.sending
+        await asyncio.wait((checking, sending), return_when=asyncio.FIRST_COMPLETED)
+        if checking.done():
+            checking.result()  # a request that is refused need not wait for its answer
+        response = await sending
+        if 300 <= response.status < 400:
+            raise redirected()
+        if not response.ok:
+            return Declined(request=await checking, response=response)
+        relay = (StreamRelay if response.is_stream else CompleteRelay)(self._wire_format)
+        body = state.request.body if isinstance(state, Forwarded) else checking.result().body
+        answer = Answer(checking=checking, response=response, relay=relay, body=body)
+        return Answering(answer=answer, chunks=response.chunks())
+
+    async def _read(self, state: Answering) -> Answering | Checking | Failed:
+        relay = state.answer.relay
+        output: list[bytes] = []
         try:
-            while (chunk := await _next(chunks, answer)) is not None:
-                for data in answer.feed(chunk):
-                    yield self._noted(data)
-            for data in answer.close():
-                yield self._noted(data)
+            chunk = await _next_chunk(state.chunks, relay)
+            for data in relay.close() if chunk is None else relay.feed(chunk):
+                output.append(data)
         except WireFormatError as error:
-            told = f"the upstream sent what is not an answer: {error}"
-            raise ProviderError(502, "upstream_invalid", told) from None
-        if answer.complete is None:
-            raise ProviderError(502, "upstream_broke_off", "the upstream's answer broke off")
+            return await self._fail(state, invalid(error), output)
+        if chunk is not None:
+            return Answering(answer=state.answer, chunks=state.chunks, output=output)
+        if relay.complete is None:
+            return await self._fail(state, incomplete(), output)
+        return Checking(answer=state.answer, output=output)
 
-    async def _judged(self) -> CheckedResponse:
-        means, prepared = self._means, await self._preparing
-        if self._point is None:
-            self._point, self._spent_s = prepared.opened.point, prepared.spent_s
-        began = time.perf_counter()
-        reply = _whole(self._answer.complete)
-        judged = await judge(
-            means.guard,
-            self._point,
+    async def _judge(self, state: Checking) -> Revising | Releasing:
+        answer, request = state.answer, await state.answer.checking
+        reply = answer.relay.complete
+        assert reply is not None
+        sessions, is_first = self._services.sessions, not answer.checks
+        checked = await check_response(
+            self._services.checker,
+            answer.snapshot,
             reply,
-            asker=prepared.opened.asking.asker,
-            naming=lambda message: self._naming(prepared.opened, message, reply),
+            source=request.session.request.source,
+            # After a feedback round, the client sees another message than the model's last one.
+            resume_keys=lambda message: (
+                sessions.resume_keys(request.session, message, reply.resume_id)
+                if is_first
+                else None
+            ),
         )
-        self._verdict = judged.worst
-        self._spent_s += time.perf_counter() - began
-        return judged
+        answer = replace(answer, checks=(*answer.checks, checked))
+        return (Releasing if checked.feedback is None else Revising)(answer=answer)
 
-    def _naming(self, opened: MatchedSession, message: Message, reply: Reply) -> ResumeKeys | None:
-        """How the client goes on from a message that it gets as it is; None where others came."""
-        return (
-            None if self._rounds else self._means.sessions.naming(opened, message, self._id(reply))
-        )
-
-    def _id(self, reply: Reply) -> str | None:
-        """By which the client may go on from an answer."""
-        return reply.id if self._wire_format is responses_format else None
-
-    async def _tries_again(self, judged: CheckedResponse) -> bool:
-        """Whether the model gets, and takes, another try."""
-        feedback, response = judged.feedback, self._answer.response
-        if feedback is None or response is None:
-            return False
-        before = (await self._preparing).body if self._body is None else self._body
+    async def _revise(self, state: Revising) -> Answering | Releasing:
+        answer, checked = state.answer, state.answer.checks[-1]
+        old = answer.relay.response
+        assert old is not None and checked.feedback is not None
         try:
-            body = self._wire_format.with_feedback(before, response, judged.refused, feedback)
-            answered = await self._send(body)
-        except (ConversationError, ProviderError):
-            return False
-        if not answered.ok or answered.is_stream is not self.streams:
-            await answered.aclose()
-            return False
-        await self._answered.aclose()
-        self._answered, self._body = answered, body
-        self._point = judged.choices[0].point
-        self._rounds += 1
-        return True
-
-    async def _ending(self, judged: CheckedResponse) -> list[bytes]:
-        """The rest of what the client gets, once it can go on from there."""
-        began = time.perf_counter()
-        answer, changed = self._answer, self._rounds > 0 or not judged.allowed
-        if judged.allowed:
-            ending = answer.release()
-        else:
-            ending = answer.release_without(judged.refused, judged.note)
-        seen = _whole(answer.complete)
-        opened = (await self._preparing).opened
-        if changed:  # otherwise the point was named when it was written down
-            seen = _whole(answer.as_seen(b"".join([*self._sent, *ending])))
-            await self._means.sessions.answered(
-                opened, judged.choices, seen.messages, self._id(seen)
+            body = self._wire_format.with_feedback(
+                answer.body, old, checked.refused, checked.feedback
             )
-        await self._keep_rest(judged, seen)
-        self._spent_s += time.perf_counter() - began
-        return [_comment(self._outcome()), *ending] if changed and self.streams else ending
+            sending = self._resources.send(answer.request.outgoing.with_body(body))
+            response = await sending
+        except (ConversationError, ProviderError):
+            return Releasing(answer=answer)
+        if not response.ok or response.is_stream is not answer.response.is_stream:
+            await discard(sending)
+            return Releasing(answer=answer)
+        await answer.response.aclose()
+        return Answering(
+            answer=replace(answer, response=response, body=body),
+            chunks=response.chunks(),
+            output=answer.relay.next_round(),
+        )
 
-    async def _keep_rest(self, judged: CheckedResponse, seen: Reply) -> None:
-        """Keep what an answer that the provider keeps lacks, for whoever goes on from it."""
-        if self._wire_format is not responses_format:
-            return
-        prepared, id = await self._preparing, self._id(seen)
-        asking = prepared.opened.asking
-        assert self._answer.response is not None
-        rest = rest_of(self._answer.response, judged.refused)
-        if id is not None and (rest.refused or rest.previous != id):
-            await self._means.rests.put(asking.tenant, id, rest)
-        if asking.thread is not None and (rest.refused or prepared.rest is not None):
-            await self._means.rests.put(asking.tenant, asking.thread, rest)
+    async def _release(self, state: Releasing) -> Released:
+        began = time.perf_counter()
+        answer, checked, request = state.answer, state.answer.checks[-1], state.answer.request
+        relay, changed = answer.relay, len(answer.checks) > 1 or not checked.allowed
+        if checked.allowed:
+            output = list(relay.release())
+        else:
+            output = relay.release_without(checked.refused, checked.note)
+        seen = relay.as_seen(output) if changed else relay.complete
+        assert seen is not None and relay.response is not None
+        if changed:  # otherwise the session was named when the answer was judged
+            await self._services.sessions.remember(
+                request.session, checked.choices, seen.messages, seen.resume_id
+            )
+        await self._services.removed_calls.record(
+            request.session.request,
+            request.removed,
+            relay.response,
+            checked.refused,
+            seen.resume_id,
+        )
+        answer = replace(answer, release_s=time.perf_counter() - began)
+        if changed and isinstance(relay, StreamRelay):
+            output = [comment("taskshield", answer.outcome()), *output]
+        return Released(answer=answer, output=output)
 
-    def _failed(self, error: Exception) -> list[bytes]:
-        if not isinstance(self._answer, StreamRelay):
-            raise error
+    async def _fail(self, state: State, error: Exception, passed: Sequence[bytes] = ()) -> Failed:
+        """End the client's stream if one has begun, and give up all that is still under way."""
+        known = outcome(state)
+        await self._resources.aclose()
+        relay = state.answer.relay if isinstance(state, AnswerState) else None
+        if not isinstance(relay, StreamRelay):
+            return Failed(error=error, in_stream=False)
         if isinstance(error, StoreError):
-            self._means.metrics.store_failed()
+            self._services.metrics.store_failed()
         problem = problem_of(error)
         if problem.status >= 500:
-            log("stream failed", level=logging.ERROR, error=error, **self._outcome())
-        return self._answer.failed(f"[Task Shield] {problem.message}; no more is passed on")
-
-    def _noted(self, data: bytes) -> bytes:
-        self._sent.append(data)
-        return data
-
-    def _outcome(self) -> dict[str, str]:
-        """What is known about the checks by now."""
-        choice = self._verdict
-        if choice is not None:
-            return {
-                "session": choice.point.id,
-                "decision": choice.decision.id,
-                "verdict": choice.verdict,
-                "time-ms": f"{self._spent_s * 1000:.1f}",
-            }
-        done = self._preparing.done() and self._preparing.exception() is None
-        return {"session": self._preparing.result().opened.point.id} if done else {}
+            log("stream failed", level=logging.ERROR, error=error, **known)
+        ending = relay.failed(
+            f"[Task Shield] {problem.message.rstrip('.')}. The response was stopped."
+        )
+        return Failed(error=error, in_stream=True, output=[*passed, *ending])
 
 
-async def _next(chunks: AsyncIterator[bytes], answer: ResponseRelay) -> bytes | None:
+async def _next_chunk(chunks: AsyncIterator[bytes], relay: ResponseRelay) -> bytes | None:
     """The next chunk; None at the end, and where nothing that matters can follow."""
-    whole = answer.complete is not None
+    complete = relay.complete is not None
     try:
-        async with asyncio.timeout(_LINGER_S if whole else None):
+        async with asyncio.timeout(_LINGER_S if complete else None):
             return await anext(chunks, None)
     except (ProviderError, TimeoutError):
-        if not whole:
+        if not complete:
             raise
         return None
-
-
-def _whole(reply: Reply | None) -> Reply:
-    assert reply is not None
-    return reply
-
-
-def _comment(told: dict[str, str]) -> bytes:
-    """Words in a stream of events that no client takes for an event."""
-    return f": taskshield {' '.join(f'{key}={text}' for key, text in told.items())}\n\n".encode()

@@ -1,269 +1,234 @@
-"""Which conversation a request belongs to, and what of it was judged before.
+"""Which session a request belongs to, and which of its messages were judged before.
 
-A client names its session in a header, goes on from an answer that the provider keeps, or just
-sends the whole conversation again: then it is found by what was said.
+A client names its session in a header, continues a response that the provider stores, or just
+sends the whole conversation again: then the session is found by the messages.
 """
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
-from taskshield.adapters.proxy.exchange import Place, Request
+from taskshield.adapters.proxy.exchange import Place
 from taskshield.core.decisions import Decision
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation, Message, text_message
 from taskshield.core.policy import Policy
 from taskshield.core.store import Store
-from taskshield.core.tools import ToolSpec
 from taskshield.engine.decide import decide
-from taskshield.engine.state import SessionState
+from taskshield.server.proxy.client_request import ClientRequest
 from taskshield.server.proxy.response_check import CheckedChoice
 from taskshield.server.sessions.checker import SessionChecker
-from taskshield.server.sessions.resume_keys import ResumeKeys, conversation_names
-from taskshield.server.sessions.snapshots import (
-    RequestSource,
-    SessionSnapshot,
-    StoredContent,
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProxyRequest:
-    """Who asks for what, and in which session."""
-
-    tenant: str
-    asker: RequestSource
-    request: Request
-    session: str | None = None
-    """As the client's header names it."""
-    thread: str | None = None
-    """The provider's conversation that the answer is added to."""
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """What the client sent."""
-        return self.request.conversation.messages
-
-    def names(self, *more: Message) -> list[str]:
-        """Names, in its own session, of all beginnings of what was said, the empty one first."""
-        seed = f"proxy {self.session} {self.request.continues}"
-        return conversation_names(seed, Conversation(messages=(*self.messages, *more)))
+from taskshield.server.sessions.resume_keys import ResumeKeys
+from taskshield.server.sessions.snapshots import SessionSnapshot, new_snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedSession:
-    """A request whose messages are judged."""
+    """The session of a request, with all messages of the request judged."""
 
-    asking: ProxyRequest
-    point: SessionSnapshot
-    """Where its session is now."""
+    request: ClientRequest
+    snapshot: SessionSnapshot
+    """The session after the request."""
     decisions: tuple[Decision | None, ...]
-    """One for each message of the request; None for instructions that the session knows."""
+    """One for each message of the request; None for instructions that the session has already."""
 
     @property
     def known(self) -> tuple[Decision, ...]:
         """The decisions that there are."""
         return tuple(decision for decision in self.decisions if decision is not None)
 
-    def texts(self) -> Mapping[Place, str]:
-        """What the model gets to read in place of tools' outputs, where that is not the same."""
-        said = zip(self.asking.messages, self.asking.request.places, self.decisions, strict=True)
+    def rewritten_outputs(self) -> Mapping[Place, str]:
+        """What the model reads instead of tools' outputs, where that is another text."""
+        parsed = self.request.parsed
+        judged = zip(self.request.messages, parsed.places, self.decisions, strict=True)
         return {
             place: decision.content
-            for message, place, decision in said
+            for message, place, decision in judged
             if place is not None and decision is not None and decision.content != message.text
         }
 
 
 class SessionLookup:
-    """Finds sessions, and lets them be found again."""
+    """Finds sessions, and stores the names by which they are found again."""
 
-    def __init__(self, guard: SessionChecker, store: Store, policy: Policy) -> None:
-        self._guard = guard
+    def __init__(self, checker: SessionChecker, store: Store, policy: Policy) -> None:
+        self._checker = checker
         self._store = store
-        self._people = _asks_people(policy)
+        self._can_escalate = _can_escalate(policy)
 
-    async def open(self, asking: ProxyRequest) -> MatchedSession:
-        """Judge what is new in a request.
+    async def match(self, request: ClientRequest) -> MatchedSession:
+        """Find the session of a request, and judge what is new in the request.
 
         Raises:
-            Refused: There are too many messages.
+            RequestError: There are too many messages.
             ConversationError: A message makes no sense in this conversation.
-            StoreError: Nothing was written down, and nothing decided.
+            StoreError: Nothing was stored, so nothing is decided.
         """
-        held = await self._held(asking) if self._people else None
-        if held is not None:
-            return held
-        if asking.request.continues is not None:
-            return await self._gone_on(asking, await self._continued(asking))
-        if asking.session is not None:
-            return await self._in_session(asking)
-        checked = await self._guard.check_conversation(
-            asking.tenant, asking.request.conversation, source=asking.asker
+        waiting = await self._waiting_for_approval(request) if self._can_escalate else None
+        if waiting is not None:
+            return waiting
+        if request.parsed.continues is not None:
+            return await self._checked(request, await self._continued(request))
+        if request.session is not None:
+            return await self._in_named_session(request)
+        result = await self._checker.check_conversation(
+            request.tenant, request.parsed.conversation, source=request.source
         )
-        return MatchedSession(asking=asking, point=checked.snapshot, decisions=checked.decisions)
+        return MatchedSession(request=request, snapshot=result.snapshot, decisions=result.decisions)
 
-    async def answered(
+    async def remember(
         self,
-        opened: MatchedSession,
+        session: MatchedSession,
         choices: Sequence[CheckedChoice],
         seen: Sequence[Message],
-        id: str | None,
+        response_id: str | None,
     ) -> None:
-        """Let the client go on from an answer.
+        """Let the client continue from an answer that was changed.
 
         Args:
-            opened: What was asked.
-            choices: What was answered.
-            seen: The same as the client sees it.
-            id: Of the answer.
+            session: The session of the request.
+            choices: The choices of the answer.
+            seen: The same as the client sees them.
+            response_id: By which the client can continue; None where it cannot.
         """
         for choice, message in zip(choices, seen, strict=True):
-            names = self._names(opened.asking, message, id, waits=choice.verdict == "escalate")
-            await self._guard.finder.remember(choice.point, names, (*opened.known, choice.decision))
+            waits = choice.verdict == "escalate"
+            names = self._names(session.request, message, response_id, waits=waits)
+            decisions = (*session.known, choice.decision)
+            await self._checker.finder.remember(choice.snapshot, names, decisions)
 
-    def naming(self, opened: MatchedSession, answer: Message, id: str | None) -> ResumeKeys:
-        """How the client goes on from an answer that it gets as it is."""
+    def resume_keys(
+        self, session: MatchedSession, answer: Message, response_id: str | None
+    ) -> ResumeKeys:
+        """How the client continues from an answer that it gets as it is."""
         return ResumeKeys(
-            names=self._names(opened.asking, answer, id, waits=False),
-            decisions=opened.known,
+            names=self._names(session.request, answer, response_id, waits=False),
+            decisions=session.known,
             unless=lambda decision: not decision.allowed,
         )
 
+    async def knows(self, tenant: str, response_id: str) -> bool:
+        """Whether a response that the provider stores was checked here and allowed."""
+        return await self._checker.finder.named(tenant, _response_name(response_id)) is not None
+
     def _names(
-        self, asking: ProxyRequest, answer: Message, id: str | None, *, waits: bool
+        self, request: ClientRequest, answer: Message, response_id: str | None, *, waits: bool
     ) -> tuple[str, ...]:
-        """Under which names a client may ask for what follows an answer."""
-        names = [self._guard.finder.name_of(_whole(asking, answer))]
-        if asking.session is not None:
-            names.append(asking.names(answer)[-1])
-        if asking.session is not None or waits:
-            names.append(asking.names()[-1])
-        kept = (each for each in (asking.thread, id) if each is not None)
-        return (*names, *map(_of_response, kept))
+        """Names by which a client may ask for what follows an answer."""
+        names = [self._checker.finder.name_of(_whole_conversation(request, answer))]
+        if request.session is not None:
+            names.append(request.names(answer)[-1])
+        if request.session is not None or waits:
+            names.append(request.names()[-1])
+        ids = (request.parsed.provider_conversation, response_id)
+        return (*names, *(_response_name(id) for id in ids if id is not None))
 
-    async def knows(self, tenant: str, response: str) -> bool:
-        """Whether an answer that the provider keeps went through here and was let through."""
-        return await self._guard.finder.named(tenant, _of_response(response)) is not None
+    async def _waiting_for_approval(self, request: ClientRequest) -> MatchedSession | None:
+        """The session of an earlier, equal request whose answer waits for a person.
 
-    async def _held(self, asking: ProxyRequest) -> MatchedSession | None:
-        """The same request as one whose answer waits for a person.
-
-        The session goes on after that answer, so that an approval of it counts.
+        The session continues after that answer, so that an approval of it counts.
         """
-        found = await self._guard.finder.named(asking.tenant, asking.names()[-1])
+        found = await self._checker.finder.named(request.tenant, request.names()[-1])
         if found is None:
             return None
-        heard = [message.level is not Level.SYSTEM for message in asking.messages]
+        has_decision = [message.level is not Level.SYSTEM for message in request.messages]
         known = found.decisions[:-1]
-        if len(known) == len(heard):
-            heard = [True] * len(heard)
-        elif len(known) != sum(heard):
+        if len(known) == len(has_decision):
+            has_decision = [True] * len(has_decision)
+        elif len(known) != sum(has_decision):
             return None
         left = iter(known)
         return MatchedSession(
-            asking=asking,
-            point=found.snapshot,
+            request=request,
+            snapshot=found.snapshot,
             decisions=tuple(
-                _about(next(left), message) if judged else None
-                for message, judged in zip(asking.messages, heard, strict=True)
+                _decision_on(message, next(left)) if has else None
+                for message, has in zip(request.messages, has_decision, strict=True)
             ),
         )
 
-    async def _in_session(self, asking: ProxyRequest) -> MatchedSession:
-        """The session that the client names, as far as the conversation goes on from it.
+    async def _in_named_session(self, request: ClientRequest) -> MatchedSession:
+        """The session that the client names, where the conversation continues it.
 
-        Otherwise it is judged from its beginning, and where the name is taken, as another session.
+        Otherwise it is judged from its beginning; where the name is taken, in another session.
         """
-        names, messages = asking.names(), asking.messages
-        spoken = [number for number, each in enumerate(messages) if each.level is Level.ASSISTANT]
-        for length in (len(messages), spoken[-1] + 1 if spoken else 0):
-            found = await self._guard.finder.named(asking.tenant, names[length])
+        names, messages = request.names(), request.messages
+        answers = [number for number, each in enumerate(messages) if each.level is Level.ASSISTANT]
+        for length in (len(messages), answers[-1] + 1 if answers else 0):
+            found = await self._checker.finder.named(request.tenant, names[length])
             if found is not None:
-                known = zip(found.decisions, messages[:length], strict=False)
-                decisions = [_about(decision, message) for decision, message in known]
-                return await self._gone_on(asking, found.snapshot, decisions)
-        return await self._gone_on(asking, _fresh(asking))
+                known = zip(messages[:length], found.decisions, strict=False)
+                decisions = [_decision_on(message, decision) for message, decision in known]
+                return await self._checked(request, found.snapshot, decisions)
+        return await self._checked(request, _new_session(request))
 
-    async def _continued(self, asking: ProxyRequest) -> SessionSnapshot:
-        """Where to go on from an answer or a conversation that the provider keeps."""
-        name = _of_response(str(asking.request.continues))
-        found = await self._guard.finder.named(asking.tenant, name)
-        if found is not None and asking.thread is None:
+    async def _continued(self, request: ClientRequest) -> SessionSnapshot:
+        """The session of the response or the conversation that a request continues."""
+        name = _response_name(str(request.parsed.continues))
+        found = await self._checker.finder.named(request.tenant, name)
+        if found is not None and request.parsed.provider_conversation is None:
             return found.snapshot
-        # A conversation goes on wherever somebody adds to it. And where the session of an answer
-        # has moved on, the user's tasks are in it all the same.
-        session = (await self._store.named(asking.tenant, [name])).get(name)
+        # Every answer is added at the end of a provider's conversation, so its newest snapshot
+        # counts. And where the session of a response has other messages by now, it still has the
+        # user's tasks.
+        session = (await self._store.named(request.tenant, [name])).get(name)
         if session is not None:
-            return await self._guard.finder.newest(asking.tenant, session)
-        return _fresh(asking) if found is None else found.snapshot
+            return await self._checker.finder.newest(request.tenant, session)
+        return _new_session(request) if found is None else found.snapshot
 
-    async def _gone_on(
-        self, asking: ProxyRequest, point: SessionSnapshot, known: Sequence[Decision] = ()
+    async def _checked(
+        self, request: ClientRequest, snapshot: SessionSnapshot, known: Sequence[Decision] = ()
     ) -> MatchedSession:
-        new = asking.messages[len(known) :]
-        again = asking.request.continues is not None
-        heard = [again and _is_known(message, point) for message in new]
-        asked = [message for message, old in zip(new, heard, strict=True) if not old]
-        point = _declared(point, asking.request.conversation.tools)
+        """Judge the messages of a request that follow those with a known decision."""
+        rest = request.messages[len(known) :]
+        repeats = request.parsed.continues is not None
+        repeated = [repeats and _is_repeated(message, snapshot) for message in rest]
+        new = [message for message, again in zip(rest, repeated, strict=True) if not again]
+        snapshot = snapshot.with_tools(request.parsed.conversation.tools)
         decided: tuple[Decision, ...] = ()
-        if asked:
-            checked = await self._guard.check_after(point, asked, source=asking.asker)
-            point, decided = checked.snapshot, checked.decisions
+        if new:
+            result = await self._checker.check_after(snapshot, new, source=request.source)
+            snapshot, decided = result.snapshot, result.decisions
         left = iter(decided)
-        decisions = (*known, *(None if old else next(left) for old in heard))
-        return MatchedSession(asking=asking, point=point, decisions=decisions)
+        decisions = (*known, *(None if again else next(left) for again in repeated))
+        return MatchedSession(request=request, snapshot=snapshot, decisions=decisions)
 
 
-def _of_response(id: str) -> str:
+def _response_name(id: str) -> str:
     return f"proxy response {id}"
 
 
-def _whole(asking: ProxyRequest, answer: Message) -> Conversation:
-    """All that the client has sent and been given, as far as it is known here.
+def _whole_conversation(request: ClientRequest, answer: Message) -> Conversation:
+    """All that the client has sent and received, as far as it is known here.
 
-    What goes on from an answer that is not in the request must not pass for a whole conversation.
+    A conversation that continues a response must not pass for one that begins with the request.
     """
-    conversation = asking.request.conversation
+    conversation = request.parsed.conversation
     messages = (*conversation.messages, answer)
-    if asking.request.continues is not None:
-        before = text_message(Level.SYSTEM, _of_response(asking.request.continues))
+    if request.parsed.continues is not None:
+        before = text_message(Level.SYSTEM, _response_name(request.parsed.continues))
         messages = (before, *messages)
     return replace(conversation, messages=messages)
 
 
-def _fresh(asking: ProxyRequest) -> SessionSnapshot:
-    """A session that has not begun."""
-    id = uuid.uuid4().hex if asking.session is None else asking.session
-    content = StoredContent(state=SessionState(id=id))
-    return SessionSnapshot(
-        tenant=asking.tenant, version=0, created_at=datetime.now(UTC), content=content
-    )
+def _new_session(request: ClientRequest) -> SessionSnapshot:
+    id = uuid.uuid4().hex if request.session is None else request.session
+    return new_snapshot(request.tenant, id, ())
 
 
-def _declared(point: SessionSnapshot, tools: Iterable[ToolSpec]) -> SessionSnapshot:
-    """The point with tools that its session may not know yet."""
-    new = {spec.name: spec for spec in tools if point.state.tools.get(spec.name) != spec}
-    if not new:
-        return point
-    state = replace(point.state, tools={**point.state.tools, **new})
-    return replace(point, content=replace(point.content, state=state))
+def _is_repeated(message: Message, snapshot: SessionSnapshot) -> bool:
+    """Whether these are instructions that a client sends again with every request."""
+    return message.level is Level.SYSTEM and message.text in snapshot.state.system
 
 
-def _is_known(message: Message, point: SessionSnapshot) -> bool:
-    """Whether these are instructions that are sent again with every request."""
-    return message.level is Level.SYSTEM and message.text in point.state.system
-
-
-def _about(decision: Decision, message: Message) -> Decision:
-    """The decision with an output as it was sent, where what was stored of it is redacted."""
+def _decision_on(message: Message, decision: Decision) -> Decision:
+    """A known decision with the output as it was sent, where the stored output is redacted."""
     if message.level is not Level.TOOL or message == decision.case.message:
         return decision
     return decide(replace(decision.case, message=message))
 
 
-def _asks_people(policy: Policy) -> bool:
-    """Whether anything is ever held back for a person."""
+def _can_escalate(policy: Policy) -> bool:
+    """Whether any message can have to wait for a person."""
     calls = {*policy.misaligned.values(), *policy.tools.values()}
     return "escalate" in {policy.text, *calls, *policy.outage.values()}

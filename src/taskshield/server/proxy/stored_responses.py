@@ -1,86 +1,78 @@
-"""Answers that a provider keeps and of which the client saw less: what to say when it goes on.
+"""Responses that the provider stores, as a client that asks for one may see them."""
 
-A call that was removed is still open at the provider, and over several rounds the client knows an
-answer by the id of another one. Both are kept in the store beside the sessions, as a session of a
-tenant that no key can have. What is kept are ids and words of our own.
-"""
+import json
+from dataclasses import dataclass, replace
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
-
-from taskshield.adapters import stored_values
-from taskshield.adapters.proxy.exchange import Body
 from taskshield.adapters.proxy.openai_responses import body as responses_format
-from taskshield.core.errors import ConversationError, StoreError, WireFormatError
-from taskshield.core.store import Store, StoredSession
-from taskshield.server.proxy.notices import NOT_RUN
-
-_BESIDE = "\x1fproxy"
+from taskshield.core.errors import WireFormatError
+from taskshield.server.proxy.notices import STORED
+from taskshield.server.proxy.provider import (
+    ProviderClient,
+    ProviderRequest,
+    ProviderResponse,
+    invalid,
+)
+from taskshield.server.proxy.removed_calls import RemovedCallsStore
+from taskshield.server.proxy.response_relay import CompleteRelay
+from taskshield.server.proxy.session_lookup import SessionLookup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedCalls:
-    """What a client does not know of an answer."""
+class StoredResponse:
+    """The provider's answer about a stored response."""
 
-    previous: str | None = None
-    """The id under which the provider keeps it."""
-    refused: tuple[str, ...] = ()
-    """Ids of calls that were removed."""
-    results: tuple[dict[str, Any], ...] = ()
-    """What the provider must be told about them."""
+    response: ProviderResponse
+    content: bytes | None
+    """What the client may see of it. None for an error, which is passed on as it is."""
 
 
-def rest_of(response: Body, refused: frozenset[str]) -> RemovedCalls:
-    """What is left out of an answer."""
-    try:
-        results = responses_format.results_of(response, refused, NOT_RUN)
-    except ConversationError:
-        results = []  # the provider itself will say that a result is missing
-    id = response.get("id")
-    return RemovedCalls(
-        previous=id if isinstance(id, str) else None,
-        refused=tuple(sorted(refused)),
-        results=tuple(results),
-    )
+class StoredResponses:
+    """Finds stored responses, and removes from them what was removed from the answers."""
 
+    def __init__(
+        self, provider: ProviderClient, sessions: SessionLookup, removed_calls: RemovedCallsStore
+    ) -> None:
+        self._provider = provider
+        self._sessions = sessions
+        self._removed_calls = removed_calls
 
-def gone_on(body: Body, rest: RemovedCalls) -> Body:
-    """A request that goes on from an answer, as the provider must be asked; it may be the same."""
-    known_otherwise = body.get("previous_response_id") not in (None, rest.previous)
-    if not known_otherwise and not rest.results:
-        return body
-    return responses_format.resumed(body, previous=rest.previous, results=rest.results)
+    async def get(self, tenant: str, id: str, request: ProviderRequest) -> StoredResponse:
+        """Ask the provider for a response, under the id by which the provider has it.
 
-
-class RemovedCallsStore:
-    """What clients do not know of their answers, by the id that they know them by."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    async def get(self, tenant: str, id: str) -> RemovedCalls | None:
-        """What is kept about an answer, or about a conversation of the provider."""
-        stored = await self._store.session(tenant + _BESIDE, id)
-        if stored is None or stored.state is None:
-            return None
+        Raises:
+            ProviderError: There is no answer.
+            StoreError: It is not known what the client may see.
+        """
+        removed = await self._removed_calls.get(tenant, id)
+        if removed is not None and removed.previous is not None:
+            request = replace(request, path=f"/v1/responses/{removed.previous}".encode())
+        response = await self._provider.send(request)
+        if not response.ok:
+            return StoredResponse(response=response, content=None)
         try:
-            return stored_values.load(RemovedCalls, stored.state)
-        except WireFormatError as error:
-            raise StoreError(f"what is stored cannot be read: {error}") from None
+            relay = await _read(response)
+        finally:
+            await response.aclose()
+        stored, reply = relay.response, relay.complete
+        assert stored is not None and reply is not None
+        calls = {call.id for message in reply.messages for call in message.tool_calls}
+        if removed is not None:
+            calls &= set(removed.refused)
+        elif await self._sessions.knows(tenant, id):
+            calls = set()
+        content = b"".join(relay.release())
+        if calls or stored.get("id") != id:
+            shown = responses_format.without_calls(stored, calls, STORED) if calls else stored
+            content = json.dumps({**shown, "id": id}).encode()
+        return StoredResponse(response=response, content=content)
 
-    async def put(self, tenant: str, id: str, rest: RemovedCalls) -> None:
-        """Keep it."""
-        stored = await self._store.session(tenant + _BESIDE, id)
-        now = datetime.now(UTC)
-        await self._store.commit(
-            StoredSession(
-                tenant=tenant + _BESIDE,
-                id=id,
-                version=1 if stored is None else stored.version + 1,
-                state=stored_values.dump(rest),
-                created_at=now,
-                updated_at=now,
-            ),
-            (),
-        )
+
+async def _read(response: ProviderResponse) -> CompleteRelay:
+    relay = CompleteRelay(responses_format)
+    try:
+        async for chunk in response.chunks():
+            relay.feed(chunk)
+        relay.close()
+    except WireFormatError as error:
+        raise invalid(error) from None
+    return relay

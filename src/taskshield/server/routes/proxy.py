@@ -15,7 +15,7 @@ from taskshield.adapters.proxy.wire_formats import BY_PATH
 from taskshield.server.access.auth import Caller
 from taskshield.server.http.errors import Problem, RequestError
 from taskshield.server.http.surfaces import Surface
-from taskshield.server.proxy.disconnects import GONE, ClientGone
+from taskshield.server.proxy.disconnects import CLIENT_CLOSED_REQUEST, ClientDisconnected
 from taskshield.server.proxy.handler import Proxy
 from taskshield.server.proxy.provider import ProviderClient
 from taskshield.server.services import Services, admitted
@@ -37,16 +37,20 @@ async def proxied(request: Request) -> Response:
     caller = await admitted(request, "proxy")
     try:
         return await _served(request, caller)
-    except (ClientGone, ClientDisconnect):
-        return Response(status_code=GONE)
+    except (ClientDisconnected, ClientDisconnect):
+        return Response(status_code=CLIENT_CLOSED_REQUEST)
 
 
 async def _served(request: Request, caller: Caller) -> Response:
     proxy: Proxy = request.app.state.proxy
     steps = [step for step in request.scope["path"].split("/") if step]
     if "." in steps or ".." in steps or not request.scope["raw_path"].startswith(b"/v1/"):
-        raise RequestError(400, "invalid_request", "the path is not written plainly")
-    # However it is spelled: what the upstream may take for a guarded path is guarded.
+        raise RequestError(
+            400,
+            "invalid_request",
+            "The path must not contain `.` or `..`, and must begin with /v1/ unescaped.",
+        )
+    # However it is spelled: what the provider may take for a guarded path is guarded.
     path = f"/{'/'.join(steps)}".lower()
     wire_format = BY_PATH.get(path)
     if wire_format is not None and request.method == "POST":
@@ -71,10 +75,17 @@ def render(problem: Problem) -> Response:
 
 @asynccontextmanager
 async def _connected(app: FastAPI) -> AsyncIterator[None]:
-    """Keep connections to the upstreams while the server runs."""
+    """Keep connections to the providers while the server runs."""
     server: Services = app.state.services
     async with ProviderClient(server.settings.server.upstream) as provider:
-        app.state.proxy = Proxy(server, provider, surface=NAME)
+        app.state.proxy = Proxy(
+            provider,
+            checker=server.checker,
+            store=server.store,
+            metrics=server.metrics,
+            settings=server.settings,
+            surface=NAME,
+        )
         yield
 
 

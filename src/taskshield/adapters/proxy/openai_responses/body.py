@@ -47,11 +47,14 @@ def read_request(body: object) -> Request:
     streams = request["stream"].flag() is True
     conversation = openai_responses.parse(request.mapping())
     turns = openai_responses.turns(body)
+    continues = _continued(request)
     return Request(
         conversation=conversation,
         places=tuple(_place(request["input"].value, turn) for turn in turns),
         streams=streams,
-        continues=_continued(request),
+        continues=continues,
+        provider_conversation=continues if request["conversation"].given else None,
+        in_background=bool(request["background"].value),
     )
 
 
@@ -79,6 +82,7 @@ def read_response(body: object) -> Reply:
     message = messages[0] if messages else Message(level=Level.ASSISTANT)
     return Reply(
         id=response["id"].text_or("") or None,
+        can_be_continued=True,
         messages=(replace(message, parts=(*message.parts, *ran)),),
     )
 
