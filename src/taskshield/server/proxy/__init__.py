@@ -1,6 +1,5 @@
-"""The proxy between agents and models: the half of it that does I/O, on top of `adapters.proxying`.
+"""The proxy between agents and models: its I/O, on top of `adapters.proxy`, which has none.
 
-A request goes through `sessions` (which conversation is it, and what is new in it), `upstream` (to
-the model and back) and `turns` (the answer is judged, revised, and passed on); `routes.proxy` puts
-them together.
+`handler` parses and renders, `round_trip` is the state machine of a guarded request. The folder has
+more than 12 modules, because each step of a round trip is a module of its own.
 """
