@@ -17,7 +17,7 @@ from taskshield.settings import CascadeSettings, PolicySettings, Settings, load
 
 
 def test_defaults_are_those_of_the_engine() -> None:
-    assert load({}, environment={}).policy.value() == Policy()
+    assert load({}, environment={}).policy.to_policy() == Policy()
 
 
 def test_every_rule_reaches_the_engine() -> None:
@@ -36,7 +36,7 @@ def test_every_rule_reaches_the_engine() -> None:
     }
     assert set(given) == set(PolicySettings.model_fields)
     default = Policy()
-    assert load({"policy": given}, environment={}).policy.value() == Policy(
+    assert load({"policy": given}, environment={}).policy.to_policy() == Policy(
         misaligned={**default.misaligned, Tier.READ: "observe"},
         tools={"send": "block"},
         text="escalate",
@@ -52,7 +52,7 @@ def test_every_rule_reaches_the_engine() -> None:
 
 
 def test_the_defaults_of_the_cascade_are_the_judges_own() -> None:
-    assert load({}, environment={}).cascade.value() == CascadeOptions()
+    assert load({}, environment={}).cascade.to_options() == CascadeOptions()
     assert set(CascadeSettings.model_fields) == {each.name for each in fields(CascadeOptions)}
 
 
@@ -66,7 +66,7 @@ def test_every_rule_reaches_the_cascade() -> None:
     }
     settings = load({"judge": "cascade"}, environment=variables)
     assert settings.llm == "openai:m"
-    assert settings.cascade.value() == CascadeOptions(
+    assert settings.cascade.to_options() == CascadeOptions(
         tiers=frozenset({Tier.ACCESS, Tier.WRITE}), band=0.5, read_tasks="llm", on_outage="fail"
     )
 
@@ -129,7 +129,7 @@ def test_sections_are_merged_key_by_key(tmp_path: Path) -> None:
         config=file,
         environment={"TASKSHIELD_POLICY__TOOLS__PAY": "escalate"},
     )
-    policy = settings.policy.value()
+    policy = settings.policy.to_policy()
     assert policy.rounds == 1 and policy.text == "observe"
     assert policy.tools == {"send": "block", "pay": "escalate"}
 
@@ -141,7 +141,7 @@ def test_a_variable_may_hold_a_json_object() -> None:
 
 def test_tiers_that_are_not_named_keep_their_default() -> None:
     settings = load({"policy": {"outage": {"read": "block"}}}, environment={})
-    policy = settings.policy.value()
+    policy = settings.policy.to_policy()
     assert policy.outage == {tier: "block" for tier in Tier}
     assert policy.misaligned == Policy().misaligned
 
@@ -193,7 +193,7 @@ def test_a_wrong_setting_is_named_with_its_source(
         ("a.yaml", b"judge: [", "a.yaml is not valid YAML, line 1"),
         ("a.toml", b"judge = ", "a.toml is not valid TOML"),
         ("a.yaml", b"- 1\n", "a.yaml must hold keys and values"),
-        ("a.yaml", b"\xff\xfe", "cannot read the settings file .*UnicodeDecodeError"),
+        ("a.yaml", b"\xff\xfe", "settings file .* cannot be read .UnicodeDecodeError"),
         ("a.yaml", b"rounds: 3\n", "rounds: no such setting .from .*a.yaml"),
         ("a.yaml", b"1: 3\n", "1: "),
         ("a.yaml", b"judge: !!python/object/apply:os.getcwd []\n", "a.yaml is not valid YAML"),
@@ -207,7 +207,7 @@ def test_a_wrong_file_is_named(tmp_path: Path, name: str, content: bytes, messag
 
 
 def test_a_missing_file_is_an_error_not_a_default(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot read .*FileNotFoundError"):
+    with pytest.raises(ConfigError, match="settings file .* cannot be read .FileNotFoundError"):
         load({}, config=tmp_path / "none.yaml", environment={})
 
 

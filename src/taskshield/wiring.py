@@ -98,7 +98,7 @@ def _cascade(settings: Settings) -> Judge:
     return CascadeJudge(
         _made("judge", settings.judge.replace(CASCADE, EMBEDDED, 1), settings),
         wrapped(_made("llm", settings.llm, settings), settings),
-        settings.cascade.value(),
+        settings.cascade.to_options(),
         epsilon=settings.policy.epsilon,
     )
 

@@ -57,7 +57,7 @@ class AsyncShield:
             self._judge = build_judge(self._settings)
         else:
             self._judge = adopt_judge(judge, self._settings)
-        self._policy = self._settings.policy.value()
+        self._policy = self._settings.policy.to_policy()
         self._notify = on_decision
         self._counters = Counters()
         self._usage = NO_USAGE

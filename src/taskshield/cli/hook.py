@@ -125,7 +125,7 @@ async def _judged(settings: Settings, event: Event) -> dict[str, object]:
             await store.prune(older_than=_kept_for(settings), keep=settings.server.max_records)
         checker = SessionChecker(
             judge=judge,
-            policy=settings.policy.value(),
+            policy=settings.policy.to_policy(),
             store=store,
             redaction=TextRedaction(redact=settings.server.redact_secrets),
             approval_time=timedelta(seconds=settings.server.approval_s),

@@ -181,7 +181,7 @@ async def _checks(given: argparse.Namespace) -> "AsyncIterator[Checks]":
         key=_key(given.key_env),
         session=given.session,
         task=given.task,
-        policy=load(arguments, config=given.config).policy.value(),
+        policy=load(arguments, config=given.config).policy.to_policy(),
     ) as checks:
         yield checks
 

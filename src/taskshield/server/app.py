@@ -116,7 +116,7 @@ def create_app(
 
 def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) -> Services:
     server = settings.server
-    policy = settings.policy.value()
+    policy = settings.policy.to_policy()
     now = Live()
 
     def observe(surface: str, checked: CheckResult) -> None:

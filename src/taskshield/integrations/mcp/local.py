@@ -27,7 +27,7 @@ class LocalChecks:
     @property
     def policy(self) -> Policy:
         """The shield's own."""
-        return self._shield.settings.policy.value()
+        return self._shield.settings.policy.to_policy()
 
     def begin(self) -> "LocalSession":
         """A session for a client that names none."""

@@ -43,7 +43,7 @@ class Playground:
             judge: The one that the settings name. It belongs to somebody else.
         """
         self._settings = settings
-        self._policy = settings.policy.value()
+        self._policy = settings.policy.to_policy()
         self._configured = judge
         self._embedded: Judge | None = None
         self._building = asyncio.Lock()

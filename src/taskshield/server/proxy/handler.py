@@ -48,7 +48,7 @@ class Proxy:
         settings: Settings,
         surface: str,
     ) -> None:
-        sessions = SessionLookup(checker, store, settings.policy.value())
+        sessions = SessionLookup(checker, store, settings.policy.to_policy())
         removed_calls = RemovedCallsStore(store)
         early_forwarding = EarlyForwarding(settings)
         self._provider = provider

@@ -153,7 +153,10 @@ def test_all_attacks_at_once(tmp_path: Path) -> None:
         (["--llm", "openai:m"], "--judge none takes neither --config nor --base-url nor --llm"),
         (["--judge", "allow-all", "--llm", "openai:m"], "llm: only the judge 'cascade'"),
         (["--judge", "cascade"], "llm: the judge 'cascade' needs one"),
-        (["--judge", "allow-all", "--config", "/none.yaml"], "cannot read the settings file"),
+        (
+            ["--judge", "allow-all", "--config", "/none.yaml"],
+            "The settings file /none.yaml cannot be read",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_at_once(
