@@ -20,8 +20,8 @@ RULES = Rules(
 )
 
 
-def blocks(paper: str, language: str) -> list[str]:
-    text = (ROOT / paper).read_text()
+def blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text()
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
@@ -46,13 +46,13 @@ def test_the_readme_has_at_most_800_words() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 800
 
 
-def test_the_judge_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_of_a_custom_judge(capsys: pytest.CaptureFixture[str]) -> None:
     (code,) = blocks("docs/judges.md", "python")
     run(code)
     assert capsys.readouterr().out == "True\nFalse\n"
 
 
-def test_the_agent_loop_brings_the_agent_back() -> None:
+def test_the_agent_loop_gives_feedback_and_ends() -> None:
     (code,) = blocks("docs/library.md", "python")
     run_agent = run(code)["run_agent"]
     script = [

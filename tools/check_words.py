@@ -104,7 +104,7 @@ def prose(path: str, text: str) -> Prose:
             return python_prose(text, is_test=path.startswith("tests/"))
         case ".md":
             return markdown_prose(text)
-        case ".html":
+        case ".html" | ".svg":
             return html_prose(text)
         case ".js" | ".css" | ".mjs":
             return script_prose(text)
@@ -208,9 +208,9 @@ def hash_comments(text: str) -> Iterator[tuple[int, str]]:
 
 def tracked(paths: list[str]) -> list[str]:
     """The files of the repository that are read, below the given paths."""
-    kinds = ["*.py", "*.md", "*.html", "*.js", "*.css", "*.toml", "*.yml", "*.yaml", "Makefile"]
+    kinds = "*.py *.md *.html *.svg *.js *.css *.toml *.yml *.yaml Makefile .ci/run".split()
     listed = subprocess.run(
-        ["git", "-C", ROOT, "ls-files", *kinds, ".ci/run"],
+        ["git", "-C", ROOT, "ls-files", *kinds],
         capture_output=True,
         text=True,
         check=True,

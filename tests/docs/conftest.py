@@ -1,4 +1,4 @@
-"""What makes the site's pages are scripts that find each other by name, as when they are run."""
+"""Lets tests import the scripts in docs/site, which import each other by name."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The pages of the documentation, as tests look at them."""
+"""Reads the pages of the documentation for tests."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ _INDENTED = re.compile(r"(?:^|\n)\n(?: {4}.*\n)+")
 
 
 def text(page: str) -> str:
-    """What stands on a page."""
+    """The text of a page."""
     return (ROOT / page).read_text(encoding="utf-8")
 
 
@@ -21,13 +21,13 @@ def prose(page: str) -> str:
 
 
 def anchors(page: str) -> set[str]:
-    """The names by which links reach the headings of a page."""
+    """The anchors of the headings of a page."""
     headings = re.findall(r"^#{1,6} (.+)$", _FENCED.sub("", text(page)), re.MULTILINE)
     return {_slug(heading) for heading in headings}
 
 
 def links(page: str) -> list[str]:
-    """Where the links and pictures of a page lead to, but for those to other sites."""
+    """The targets of links and pictures of a page, without those on other sites."""
     return re.findall(r"\]\((?!https?:)([^)\s]+)\)", prose(page))
 
 

@@ -1,4 +1,4 @@
-"""Every Python example of the documentation is run, here or in a test that is named here."""
+"""Runs every Python example of the documentation, or names the test that does."""
 
 import re
 from collections import Counter
@@ -21,7 +21,7 @@ ELSEWHERE = {
     "docs/judges.md": (1, "tests/test_docs.py"),
     "docs/library.md": (1, "tests/test_docs.py"),
 }
-"""Pages whose examples need a stage: how many there are, and which test runs them."""
+"""Pages whose examples need a setup: how many examples they have, and which test runs them."""
 
 _EXAMPLE = re.compile(
     r"^```python\n(?P<code>.*?)^```\n\n```text\n(?P<printed>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -29,13 +29,13 @@ _EXAMPLE = re.compile(
 
 
 def counted() -> Counter[str]:
-    """How many Python examples each page has, however they are indented or spelled."""
+    """The number of Python examples of each page, in any spelling of the fence."""
     fence = re.compile(r"^ *(?:```+|~~~+) *\{?\.?(?:python|py|pycon)\b", re.MULTILINE)
     return Counter({page: len(fence.findall(text(page))) for page in PAGES})
 
 
 def here() -> list[tuple[str, str, str]]:
-    """Examples that stand on their own: page, code, and what the page says that it prints."""
+    """Examples that need no setup: page, code and the output that the page shows."""
     return [
         (page, example["code"], example["printed"])
         for page in PAGES
@@ -51,7 +51,7 @@ def test_every_example_is_run_somewhere() -> None:
 
 
 @pytest.mark.parametrize("page", ELSEWHERE)
-def test_the_test_that_runs_them_names_the_page(page: str) -> None:
+def test_a_test_that_runs_examples_names_their_page(page: str) -> None:
     source = (ROOT / ELSEWHERE[page][1]).read_text(encoding="utf-8")
     assert page in source or f'"docs" / "{page.removeprefix("docs/")}"' in source
 

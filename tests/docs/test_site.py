@@ -1,4 +1,4 @@
-"""The site: all pages are reachable, all links hold, nothing is fetched, and it builds."""
+"""The site builds, all pages are in the navigation, all links work, and nothing is loaded."""
 
 import os
 import re
@@ -18,7 +18,7 @@ DRAWN = [path for path in PICTURES if path.parent.name == "concepts"]
 
 
 def nav(entry: object) -> Iterator[str]:
-    """The pages that a part of the navigation names."""
+    """The pages in a part of the navigation."""
     match entry:
         case str():
             yield entry
@@ -35,7 +35,7 @@ def test_the_navigation_names_every_page_once() -> None:
 
 
 @pytest.mark.parametrize("page", [*PAGES, "README.md", "SECURITY.md", "CONTRIBUTING.md"])
-def test_links_and_anchors_hold(page: str) -> None:
+def test_links_and_anchors_exist(page: str) -> None:
     for link in links(page):
         path, _, anchor = link.partition("#")
         target = ((ROOT / page).parent / path).resolve() if path else ROOT / page
@@ -46,7 +46,7 @@ def test_links_and_anchors_hold(page: str) -> None:
 
 
 @pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
-def test_a_picture_is_whole_and_fetches_nothing(path: Path) -> None:
+def test_a_picture_is_valid_and_loads_nothing(path: Path) -> None:
     picture = path.read_text(encoding="utf-8")
     root = ElementTree.fromstring(picture)
     assert root.tag == "{http://www.w3.org/2000/svg}svg" and "viewBox" in root.attrib
@@ -54,7 +54,7 @@ def test_a_picture_is_whole_and_fetches_nothing(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [*DRAWN, DOCS / "benchmarks-attacks.svg"], ids=lambda p: p.stem)
-def test_a_picture_can_be_read_in_light_and_in_dark(path: Path) -> None:
+def test_a_picture_has_enough_contrast_in_light_and_dark(path: Path) -> None:
     picture = path.read_text(encoding="utf-8")
     assert "<title" in picture and "<desc" in picture
     light, dark = (
@@ -73,7 +73,7 @@ def test_a_picture_can_be_read_in_light_and_in_dark(path: Path) -> None:
 
 
 def contrast(one: str, other: str) -> float:
-    """As WCAG 2 reckons it."""
+    """The contrast ratio of WCAG 2."""
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
@@ -108,7 +108,7 @@ def test_every_page_is_built(site: Path) -> None:
         assert (site / page.removeprefix("docs/")).with_suffix(".html").is_file(), page
 
 
-def test_the_site_fetches_nothing_from_elsewhere(site: Path) -> None:
+def test_the_site_loads_nothing_from_other_hosts(site: Path) -> None:
     loaded = re.compile(
         r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"?(?:https?:)?//"
         r"|<link\b(?![^>]*rel=\"?canonical)[^>]*\bhref=\"?(?:https?:)?//"
@@ -119,12 +119,12 @@ def test_the_site_fetches_nothing_from_elsewhere(site: Path) -> None:
         assert not re.search(r"(?:url\(|@import )[\"']?(?:https?:)?//", path.read_text()), path
 
 
-def test_files_outside_of_the_docs_are_shown(site: Path) -> None:
+def test_linked_files_outside_of_docs_have_pages(site: Path) -> None:
     shown = (site / "source" / "examples" / "pydantic_ai_agent.py.html").read_text(encoding="utf-8")
     assert "examples/pydantic_ai_agent.py" in shown and "TaskShield" in shown
     page = (site / "integrations" / "pydantic-ai.html").read_text(encoding="utf-8")
     assert 'href="../source/examples/pydantic_ai_agent.py.html"' in page
 
 
-def test_the_machinery_of_the_site_is_not_on_it(site: Path) -> None:
+def test_the_scripts_of_the_site_are_not_published(site: Path) -> None:
     assert not list(site.rglob("hooks*")) and "docs/site/" in text("docs/settings-reference.md")
