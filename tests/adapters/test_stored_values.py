@@ -187,7 +187,7 @@ def edited(path: str, value: object) -> str:
         ("case.policy.misaligned.odd", "block", "case.policy.misaligned.odd: Input should be"),
         ("case.tiers", {"f": "odd"}, "case.tiers.f: Input should be 'read'"),
         ("case.refused", [1], "case.refused[0]: Input should be a valid string"),
-        ("case.tasks.tasks.0.instruction.level", "tool", "Decision: only a user message can"),
+        ("case.tasks.tasks.0.instruction.level", "tool", "Decision: Only a user message can"),
         ("verdict", 1, "verdict: an unknown field"),
         ("case.not an identifier", 1, "case.<key>: an unknown field"),
     ],

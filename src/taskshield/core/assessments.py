@@ -8,7 +8,7 @@ from taskshield.core.usage import NO_USAGE, Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """ContributesTo of one instruction for one target, with the reason in a sentence."""
+    """ContributesTo of one instruction for one target, and why, in one sentence."""
 
     target: str
     """Id of the task, objective or tainted directive."""
@@ -19,7 +19,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """Who gave a reading, and at what cost."""
+    """Which judge answered, and at what cost."""
 
     judge: str
     """Name of the judge, e.g. "openai:gpt-4o-mini"."""
@@ -27,7 +27,7 @@ class Trace:
     """Version and hash of the prompt, for judges that have one."""
     usage: Usage = NO_USAGE
     cached: bool = False
-    """Whether an earlier identical reading was used again."""
+    """Whether the answer is that on an earlier, identical message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +40,9 @@ class TaskDraft:
     text: str
     span: Span | None = None
     source: str | None = None
-    """For a delegating task: who is to be obeyed."""
+    """For a task that delegates: whose directives may serve it."""
     scope: str | None = None
-    """For a delegating task: what that source may decide."""
+    """For a task that delegates: what that source may decide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class TaskAssessment:
     tasks: tuple[TaskDraft, ...] = ()
     """Instructions of the user message."""
     objectives: tuple[TaskDraft, ...] = ()
-    """Objectives of the system message, where there was one to read."""
+    """Objectives of the system message, if there was one to read."""
     trace: Trace
 
 
@@ -62,7 +62,7 @@ class AssessedInstruction:
 
     text: str
     span: Span | None = None
-    """Its place in the message's text."""
+    """Where it is in the message's text."""
     call_id: str | None = None
     """Set where the instruction is a tool call."""
     scores: tuple[Score, ...]
@@ -70,14 +70,14 @@ class AssessedInstruction:
     objective_scores: tuple[Score, ...] = ()
     """One for each objective of the system message."""
     taint_scores: tuple[Score, ...] = ()
-    """How well tainted directives explain it; those not named score 0."""
+    """How well tainted directives explain it; those left out score 0."""
     epsilon: float = 0.0
     """The judge's own threshold for the sum of scores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """All instructions of a message, assessed. Empty when the message holds none."""
+    """All instructions of a message with their scores. Empty if the message has none."""
 
     items: tuple[AssessedInstruction, ...]
     trace: Trace

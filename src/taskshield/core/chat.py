@@ -1,4 +1,4 @@
-"""The chat-model protocol: what a judge needs of a language model, and no more."""
+"""The chat-model protocol: all that a judge needs of a language model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from taskshield.core.usage import Usage
 FinishReason = Literal["stop", "length", "refusal", "other"]
 """Why the model stopped.
 
-- stop: it was done
+- stop: the answer is complete
 - length: the answer was cut at the token limit
 - refusal: the model or its provider declined to answer
 - other: anything else
@@ -26,21 +26,21 @@ class ChatTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
-    """One question to a model, asked at temperature 0."""
+    """One request to a model, made at temperature 0."""
 
     system: str
     """Fixed text, so that providers can cache it."""
     turns: tuple[ChatTurn, ...]
     schema_name: str
     schema: Mapping[str, object]
-    """JSON schema of the answer. Enforced where the endpoint can; validated anyway."""
+    """JSON schema of the answer. Enforced by endpoints that can; validated in any case."""
     max_tokens: int
-    """Limit of the answer's length."""
+    """Longest answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatReply:
-    """What the model answered."""
+    """The model's answer."""
 
     text: str
     finish: FinishReason
@@ -56,7 +56,7 @@ class ChatClient(Protocol):
         ...
 
     async def complete(self, request: ChatRequest) -> ChatReply:
-        """Ask once; transport errors are retried with back-off inside."""
+        """Make one request; transport errors are retried with back-off."""
         ...
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""Decisions, and the case that each was made from."""
+"""Decisions, and the case that each is made from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,33 +16,34 @@ Action = Literal[
 ]
 """What becomes of a message.
 
-- allow: it goes on as it is
-- observe: it goes on, though misaligned; policy only wants to know
-- annotate: tool output goes on, followed by feedback
-- redact: tool output goes on without its misaligned spans
+- allow: it passes as it is
+- observe: it passes although it is misaligned; policy only wants a report
+- annotate: tool output passes, followed by feedback
+- redact: tool output passes without its misaligned spans
 - withhold: tool output is replaced by a note
 - revise: not executed; the agent gets the feedback and may try again
 - escalate: not executed until a person approves
-- block: not executed, for good
+- block: not executed
 """
 
 LET_THROUGH: frozenset[Action] = frozenset({"allow", "observe", "annotate", "redact", "withhold"})
 
 Check = Literal["executed", "skipped", "failed"]
-"""Whether a judge looked at the message.
+"""Whether a judge checked the message.
 
-- executed: it did
+- executed: a judge did
 - skipped: there was nothing in it to check
-- failed: it should have, but there was an outage
+- failed: a judge should have, but there was an outage
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage:
-    """A judge that gave no verdict."""
+    """Why a judge gave no verdict."""
 
     kind: OutageKind
     detail: str
+    """The error of the judge, for people. It holds no text of the conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +59,11 @@ class Finding:
     """One for each user task."""
     objective_scores: tuple[Score, ...]
     taint: Score | None
-    """The tainted directive that explains it best, if any does."""
+    """The tainted directive that explains it better than any task, if there is one."""
     total: float
     """Sum over the user's tasks."""
     epsilon: float
-    """The threshold that `total` had to exceed."""
+    """The threshold: the instruction is misaligned if `total` is not above it."""
     aligned: bool
     approved: bool
     """Whether a person approved this very call."""
@@ -73,7 +74,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallVerdict:
-    """What becomes of one tool call."""
+    """The action on one tool call."""
 
     call: ToolCall
     tier: Tier
@@ -87,7 +88,7 @@ class CallVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """Everything a decision depends on. The same case always gives the same decision."""
+    """All that a decision depends on. The same case always gives the same decision."""
 
     id: str
     message: Message
@@ -105,32 +106,32 @@ class Case:
     answered: ToolCall | None = None
     """For tool output: the call that produced it."""
     rounds_used: int = 0
-    """Feedback rounds already spent on this turn of the user."""
+    """Feedback rounds used since the user last spoke."""
     refused: frozenset[str] = frozenset()
-    """Fingerprints of what was refused earlier in this turn."""
+    """Fingerprints of calls and plans that were refused since the user last spoke."""
     approved: frozenset[str] = frozenset()
-    """Fingerprints of calls that a person approved in this turn."""
+    """Fingerprints of calls and plans that a person approved since the user last spoke."""
     outage: Outage | None = None
     elapsed_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The answer to one message."""
+    """The result of checking one message."""
 
     action: Action
     findings: tuple[Finding, ...]
-    """Every instruction found, aligned ones too."""
+    """All instructions of the message, aligned ones too."""
     calls: tuple[CallVerdict, ...]
-    """One for each tool call, so that the aligned ones of a message survive."""
+    """One for each tool call: the aligned calls of a message run even if another is blocked."""
     feedback: str | None
-    """For the agent: what is misaligned, why it is a risk, what the user's tasks are."""
+    """For the agent: what is misaligned, why that is a risk, and the user's tasks."""
     content: str
-    """What to give the agent: the text, the annotated output, or the feedback."""
+    """What to give the agent: the text itself, the annotated output, or the feedback."""
     round: int | None
-    """Which feedback round this is, where it is one."""
+    """Number of the feedback round, if the decision uses one."""
     case: Case
-    """What the decision was made from."""
+    """All that the decision was made from."""
 
     @property
     def id(self) -> str:
@@ -139,11 +140,11 @@ class Decision:
 
     @property
     def allowed(self) -> bool:
-        """Whether the message goes on, and all its calls may run."""
+        """Whether the message passes and all its calls may run."""
         return self.action in LET_THROUGH
 
     def verdict_on(self, call_id: str) -> CallVerdict:
-        """What becomes of one of the calls that the decision is about."""
+        """The verdict on one of the message's calls."""
         (found,) = (verdict for verdict in self.calls if verdict.call.id == call_id)
         return found
 
@@ -154,17 +155,17 @@ class Decision:
 
     @property
     def judge(self) -> str:
-        """Who judged."""
+        """Name of the judge that gave the verdict."""
         return self.case.trace.judge
 
     @property
     def check(self) -> Check:
-        """Whether a judge looked at the message."""
+        """Whether a judge checked the message."""
         return self.case.check
 
     @property
     def unreadable(self) -> tuple[str, ...]:
-        """Kinds of parts (images, audio, ...) that no judge could read."""
+        """Kinds of parts (image, audio, ...) that no judge can read."""
         return self.case.message.unreadable
 
     @property

@@ -6,20 +6,20 @@
     │   └── ModelError           the embedded model is missing, damaged or cannot be used
     ├── WireFormatError          a conversation or a session that cannot be read
     ├── ConversationError        calls that make no sense in this conversation
-    ├── PrivilegeError           text of a lower level posing as a higher one
+    ├── PrivilegeError           text of a lower level would become a task or an objective
     ├── ToolOutputRejected       a guarded tool raised, and its error text tried to direct the agent
     ├── UpstreamError            the endpoint behind a chat client failed
     ├── StoreError               a store could not read or write
-    │   └── StoreConflict        somebody else wrote the same session meanwhile
-    └── JudgeError               a judge could not answer: an outage, never an "allow"
-        ├── JudgeUnavailable     its endpoint failed
+    │   └── StoreConflict        another process wrote the same session first
+    └── JudgeError               a judge gave no verdict: an outage, never an "allow"
+        ├── JudgeUnavailable     its endpoint failed, or the judge itself did
         ├── JudgeTimeout         it took too long
-        ├── JudgeOutputInvalid   it answered, but not with a verdict
-        ├── JudgeBudgetExceeded  it may not spend any more
-        └── JudgeOverwhelmed     the message is too much for it, which its author may have wanted
+        ├── JudgeOutputInvalid   its answer is not a verdict
+        ├── JudgeBudgetExceeded  its allowance of calls or tokens is used up
+        └── JudgeOverwhelmed     the message is too long, or holds too much, to be judged
 
-A blocked call is not an error but a `Decision`. No message carries a secret, and none but that of
-`ToolOutputRejected`, which is meant for the agent, carries conversation text.
+A blocked call is not an error but a `Decision`. No error's message holds a secret. Only that of
+`ToolOutputRejected` holds text of the conversation, because the agent is to read it.
 """
 
 from typing import Literal
@@ -29,11 +29,11 @@ from taskshield.core.usage import NO_USAGE, Usage
 OutageKind = Literal["unavailable", "timeout", "invalid_output", "budget", "oversized"]
 """Why a judge gave no verdict.
 
-- unavailable: its endpoint could not be reached or refused
+- unavailable: its endpoint did not answer or refused the request, or the judge itself failed
 - timeout: no answer in the time allowed
 - invalid_output: an answer that is not a verdict, even after asking again
-- budget: the allowance of calls or tokens is used up
-- oversized: the message itself is too long, or holds too much, to be judged
+- budget: its allowance of calls or tokens is used up
+- oversized: the message is too long, or holds too much, to be judged
 """
 
 
@@ -46,7 +46,7 @@ class ConfigError(TaskShieldError):
 
 
 class MissingExtraError(ConfigError):
-    """A feature was asked for whose dependency is not installed."""
+    """A feature needs an optional package that is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(
@@ -59,15 +59,15 @@ class ModelError(ConfigError):
 
 
 class WireFormatError(TaskShieldError):
-    """Input that is not in the format it should be in."""
+    """Input that does not follow its format."""
 
 
 class ConversationError(TaskShieldError):
-    """The session was used in a way that no conversation can go."""
+    """A call makes no sense in this conversation, such as two tool calls with one id."""
 
 
 class PrivilegeError(TaskShieldError):
-    """Text of a lower level tried to enter a place kept for a higher one."""
+    """Text of a lower level would become a task of the user or an objective of the system."""
 
 
 class ToolOutputRejected(TaskShieldError):
@@ -83,7 +83,7 @@ class ToolOutputRejected(TaskShieldError):
 
 
 class UpstreamError(TaskShieldError):
-    """A chat endpoint failed: no answer, an error status, or an answer that is not one."""
+    """A chat endpoint failed: no answer, an error status, or an answer that cannot be read."""
 
     def __init__(self, message: str, *, status: int | None = None, timeout: bool = False) -> None:
         super().__init__(message)
@@ -94,11 +94,11 @@ class UpstreamError(TaskShieldError):
 
 
 class StoreError(TaskShieldError):
-    """A store could not read or write; nothing that it acknowledged before is lost."""
+    """A store could not read or write. Nothing that it acknowledged before is lost."""
 
 
 class StoreConflict(StoreError):
-    """Somebody else wrote this version of the session meanwhile: read it again and go on."""
+    """Another process wrote this version of the session first. Read the session again and retry."""
 
 
 class JudgeError(TaskShieldError):
@@ -109,11 +109,11 @@ class JudgeError(TaskShieldError):
     def __init__(self, message: str, *, usage: Usage = NO_USAGE) -> None:
         super().__init__(message)
         self.usage = usage
-        """What the judge had spent before it failed."""
+        """Model calls and tokens that the judge had used before it failed."""
 
 
 class JudgeUnavailable(JudgeError):
-    """The judge's endpoint failed."""
+    """The judge's endpoint failed, or the judge itself did."""
 
 
 class JudgeTimeout(JudgeError):
@@ -123,18 +123,21 @@ class JudgeTimeout(JudgeError):
 
 
 class JudgeOutputInvalid(JudgeError):
-    """The judge answered with something that is not a verdict."""
+    """The judge's answer is not a verdict."""
 
     kind: OutageKind = "invalid_output"
 
 
 class JudgeBudgetExceeded(JudgeError):
-    """The judge may not spend any more."""
+    """The judge's allowance of calls or tokens is used up."""
 
     kind: OutageKind = "budget"
 
 
 class JudgeOverwhelmed(JudgeError):
-    """The message itself is too much to be judged."""
+    """The message is too long, or holds too much, to be judged.
+
+    Its author may have intended that, so it must not be a way to pass unchecked.
+    """
 
     kind: OutageKind = "oversized"

@@ -1,8 +1,8 @@
-"""Which part of the past is kept, and which a judge is shown.
+"""Which part of the past a session keeps, and which part of that a judge sees.
 
-The user's messages are always there, whole. Of the rest the newest turns are kept up to a token
-budget; a tool call and its outputs stay or go together. A long text is shortened in the middle, and
-the newest exchange as a whole where it must be, so that no single one pushes out everything else.
+The user's messages are always kept whole. Of all others the newest are kept up to a token budget; a
+tool call and its outputs are kept or dropped together. A long text is shortened in the middle, and
+the newest exchange as a whole where it must be, so that a single one does not displace all others.
 """
 
 from collections import defaultdict
@@ -15,24 +15,24 @@ from taskshield.core.messages import Message, Text, ToolCall
 from taskshield.core.quotations import shorten
 from taskshield.core.usage import estimate_tokens
 
-_SHARE_OF_ONE_TEXT = 4
-"""A single text may take one in this many of the budget's tokens."""
-_PER_QUOTATION = 16
-"""Tokens that quoting a text takes, besides the text. So even empty turns do not stay for ever."""
+_TEXTS_PER_BUDGET = 4
+"""A single text may take this fraction of the budget: one fourth."""
+_TOKENS_PER_QUOTATION = 16
+"""Tokens for the quotation marks around a text. So even empty turns are dropped in time."""
 _NAME_BYTES = 200
 
 
 def remember(
     turns: tuple[HistoryEntry, ...], turn: HistoryEntry, budget: int
 ) -> tuple[HistoryEntry, ...]:
-    """The history after one more turn. Costs no more than the budget, however long the session."""
+    """The history with one more turn. The cost depends on the budget, not on the session."""
     window = _Window(turns, budget)
     window.add(turn)
     return window.turns
 
 
 def recent(turns: Iterable[HistoryEntry], budget: int) -> tuple[HistoryEntry, ...]:
-    """What would be left of these turns, had they been remembered within this budget."""
+    """The part of these turns that fits this smaller budget."""
     window = _Window((), budget)
     for turn in turns:
         window.add(turn)
@@ -46,10 +46,10 @@ def shorten_call(call: ToolCall, tokens: int) -> ToolCall:
 
 
 class _Window:
-    """Turns by their place in the conversation, and how many tokens each exchange takes.
+    """Turns by their position in the conversation, and how many tokens each exchange takes.
 
-    An exchange is a message with the outputs that answer its calls, by the place of the message.
-    Turns of the user are in none.
+    An exchange is a message with the outputs that answer its calls; its key is the position of the
+    message. Turns of the user belong to no exchange.
     """
 
     def __init__(self, turns: Iterable[HistoryEntry], budget: int) -> None:
@@ -60,69 +60,69 @@ class _Window:
         self._callers: dict[str, int] = {}
         self._seen = 0
         for turn in turns:
-            self._put(turn)
+            self._append(turn)
 
     @property
     def turns(self) -> tuple[HistoryEntry, ...]:
-        """What is in the window now, in order."""
+        """The turns in the window, in order."""
         return tuple(self._turns.values())
 
     def add(self, turn: HistoryEntry) -> None:
-        """Take in one more turn, and let go of what does not fit any more."""
+        """Add a turn and drop exchanges that no longer fit, the oldest first."""
         if turn.message.level is Level.USER:
-            self._put(turn)
+            self._append(turn)
             return
-        self._put(_shortened(turn, self._budget // _SHARE_OF_ONE_TEXT))
+        self._append(_shorten_turn(turn, self._budget // _TEXTS_PER_BUDGET))
         newest, *older = sorted(self._exchanges, reverse=True)
         if self._sizes[newest] > self._budget:
-            self._squeeze(newest)
+            self._shorten_exchange(newest)
         spent = self._sizes[newest]
         for exchange in older:
             spent += self._sizes[exchange]
-            if spent > self._budget:  # and all that is older goes as well
+            if spent > self._budget:  # older exchanges are dropped too: the sum only grows
                 self._drop(exchange)
 
-    def _put(self, turn: HistoryEntry) -> None:
-        place = self._seen
+    def _append(self, turn: HistoryEntry) -> None:
+        position = self._seen
         self._seen += 1
-        self._turns[place] = turn
+        self._turns[position] = turn
         if turn.message.level is Level.USER:
             return
         answers = turn.message.answers
-        exchange = place if answers is None else self._callers.get(answers, place)
-        self._exchanges[exchange].append(place)
-        self._sizes[exchange] += _tokens(turn)
-        self._callers.update((call.id, place) for call in turn.message.tool_calls)
+        exchange = position if answers is None else self._callers.get(answers, position)
+        self._exchanges[exchange].append(position)
+        self._sizes[exchange] += _count_tokens(turn)
+        self._callers.update((call.id, position) for call in turn.message.tool_calls)
 
-    def _squeeze(self, exchange: int) -> None:
-        """Shorten the texts of an exchange until it fits, if that can be."""
+    def _shorten_exchange(self, exchange: int) -> None:
+        """Shorten the texts of an exchange so that it fits, where that is possible."""
         members = self._exchanges[exchange]
-        texts = sum(_quotations(self._turns[place]) for place in members)
-        share = max(0, self._budget // texts - 4 * _PER_QUOTATION)
-        for place in members:
-            self._turns[place] = _shortened(self._turns[place], share)
-        self._sizes[exchange] = sum(_tokens(self._turns[place]) for place in members)
+        texts = sum(_count_quotations(self._turns[position]) for position in members)
+        share = max(0, self._budget // texts - 4 * _TOKENS_PER_QUOTATION)
+        for position in members:
+            self._turns[position] = _shorten_turn(self._turns[position], share)
+        self._sizes[exchange] = sum(_count_tokens(self._turns[position]) for position in members)
 
     def _drop(self, exchange: int) -> None:
-        for place in self._exchanges.pop(exchange):
-            for call in self._turns.pop(place).message.tool_calls:
-                if self._callers.get(call.id) == place:  # ids may be used again
+        for position in self._exchanges.pop(exchange):
+            for call in self._turns.pop(position).message.tool_calls:
+                if self._callers.get(call.id) == position:  # an id may occur twice
                     del self._callers[call.id]
         del self._sizes[exchange]
 
 
-def _tokens(turn: HistoryEntry) -> int:
+def _count_tokens(turn: HistoryEntry) -> int:
     message = turn.message
     calls = [*message.tool_calls, *([] if turn.answered is None else [turn.answered])]
     text = message.text + "".join(call.name + call.arguments for call in calls)
-    return estimate_tokens(text) + _PER_QUOTATION * _quotations(turn)
+    return estimate_tokens(text) + _TOKENS_PER_QUOTATION * _count_quotations(turn)
 
 
-def _quotations(turn: HistoryEntry) -> int:
+def _count_quotations(turn: HistoryEntry) -> int:
     return 1 + len(turn.message.tool_calls) + (turn.answered is not None)
 
 
-def _shortened(turn: HistoryEntry, tokens: int) -> HistoryEntry:
+def _shorten_turn(turn: HistoryEntry, tokens: int) -> HistoryEntry:
     message = turn.message
     share = tokens // max(1, len(message.tool_calls))
     answered = turn.answered
@@ -130,13 +130,13 @@ def _shortened(turn: HistoryEntry, tokens: int) -> HistoryEntry:
         turn,
         message=replace(
             message,
-            parts=_short_parts(message, tokens),
+            parts=_shorten_parts(message, tokens),
             tool_calls=tuple(shorten_call(call, share) for call in message.tool_calls),
         ),
         answered=None if answered is None else shorten_call(answered, tokens // 4),
     )
 
 
-def _short_parts(message: Message, tokens: int) -> tuple[Text, ...]:
+def _shorten_parts(message: Message, tokens: int) -> tuple[Text, ...]:
     text = shorten(message.text, tokens * 4)
     return (Text(text=text),) if text else ()

@@ -1,4 +1,4 @@
-"""Instructions, where they came from, and the goals they are measured against."""
+"""Instructions, where they were found, and the goals that they must serve."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ class Origin:
     message: int
     """Number of the message in its session, counted from 0."""
     span: Span | None = None
-    """Its place in the message's text; None for tool calls and words that are not in the text."""
+    """Where it is in the message's text; None for tool calls and for words not in the text."""
     call_id: str | None = None
     """The tool call that it is, or whose output it was found in."""
     tool: str | None = None
@@ -40,10 +40,10 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """Authority that a user task hands to one named source ("do what David's e-mail says")."""
+    """Authority that a task of the user hands to one source ("do what David's e-mail says")."""
 
     source: str
-    """Who or what is to be obeyed, in the user's words."""
+    """Whose directives may serve the task, in the user's words."""
     scope: str
     """What the source may decide. Directives beyond it are not covered."""
 
@@ -58,7 +58,7 @@ class Task:
 
     def __post_init__(self) -> None:
         if self.instruction.level is not Level.USER:
-            raise PrivilegeError("only a user message can state a user task")
+            raise PrivilegeError("Only a user message can state a task of the user.")
 
     @property
     def text(self) -> str:
@@ -68,14 +68,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objective:
-    """A purpose that the system message states; a second target beside the user's tasks."""
+    """A purpose that the system message states. Steps must serve it as well as a task."""
 
     id: str
     instruction: Instruction
 
     def __post_init__(self) -> None:
         if self.instruction.level is not Level.SYSTEM:
-            raise PrivilegeError("only a system message can state an objective")
+            raise PrivilegeError("Only a system message can state an objective.")
 
     @property
     def text(self) -> str:
@@ -85,7 +85,7 @@ class Objective:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaintedDirective:
-    """A misaligned directive from tool output, remembered to catch the calls that it explains."""
+    """A misaligned directive from tool output, kept to recognise calls that obey it."""
 
     id: str
     instruction: Instruction

@@ -1,4 +1,4 @@
-"""The judge protocol and what a judge is shown."""
+"""The judge protocol, and what a judge sees of a session."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,44 +12,44 @@ from taskshield.core.tools import Tier, ToolSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryEntry:
-    """A message of the past and what became of its calls."""
+    """An earlier message and what became of its calls."""
 
     message: Message
     index: int = 0
     """Number of the message in its session."""
     refused: frozenset[str] = frozenset()
-    """Ids of calls in it that were not let through."""
+    """Ids of its calls that were not allowed."""
     answered: ToolCall | None = None
     """For tool output: the call that produced it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionView:
-    """What a judge may see of a session for one message. Bounded, however long the session."""
+    """What a judge sees of a session for one message. Its size is bounded."""
 
     tasks: TaskSet = TaskSet()
     objectives: tuple[Objective, ...] = ()
     tainted: tuple[TaintedDirective, ...] = ()
     history: tuple[HistoryEntry, ...] = ()
-    """The user's messages in full and recent other turns, up to `Policy.history_tokens`. A judge
-    for whom that is too much takes a part of it with `core.window.recent`."""
+    """The user's messages in full and recent others, up to `Policy.history_tokens`. A judge that
+    wants less takes a part with `core.history.recent`."""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     """Specs of the tools that the message calls or answers, by name."""
     tiers: Mapping[str, Tier] = field(default_factory=dict)
     """Risk tier of each of those tools."""
     tools_naming_values: tuple[ToolSpec, ...] = ()
-    """Specs of all tools whose definitions name a value of the message's calls that the user did
-    not name."""
+    """Specs of all tools whose definitions name a value of the message's calls that is not in the
+    user's messages: their authors may have asked for the call."""
     answered: ToolCall | None = None
     """For tool output: the call that produced it."""
     unread_system: str = ""
-    """For a user message: the system message, where its objectives are to be read as well."""
+    """For a user message: the system message, if its objectives are not read yet."""
 
 
 class Judge(Protocol):
-    """Reads instructions and says how well they serve the user's tasks.
+    """Finds instructions and scores how well they serve the user's tasks.
 
-    Raises `JudgeError` when it cannot; it never guesses.
+    Raises `JudgeError` when it has no verdict; it never guesses.
     """
 
     @property
@@ -66,5 +66,5 @@ class Judge(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Let go of connections. The judge is not used afterwards."""
+        """Close connections. The judge is not used afterwards."""
         ...

@@ -1,4 +1,4 @@
-"""What judges and their factories are given."""
+"""What judges and their factories are made with."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -9,7 +9,7 @@ Scheme = Literal["batched", "per_instruction"]
 """How many model calls a message takes.
 
 - batched: one, which finds and scores all its instructions
-- per_instruction: one to find them and one more for each, as in the paper
+- per_instruction: one to find them, and one more for each, as in the paper
 """
 
 TaskReader = Literal["embedded", "llm"]
@@ -18,17 +18,17 @@ TaskReader = Literal["embedded", "llm"]
 CascadeOutage = Literal["embedded", "fail"]
 """What happens where the LLM of a cascade is asked and gives no verdict.
 
-- embedded: the embedded judge's verdict stands; the decision says so, and it is counted
+- embedded: the embedded judge's verdict counts; the decision says so, and `Usage.fallbacks` grows
 - fail: an outage, as with an LLM judge alone
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeOptions:
-    """Settings of a judge, as read by `wiring`."""
+    """The settings that a judge's factory is given by `wiring`."""
 
     model: str = ""
-    """What stands behind the colon of the judge's name."""
+    """The part of the setting `judge` after its colon."""
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     timeout_s: float = 15.0
@@ -38,7 +38,7 @@ class JudgeOptions:
     max_check_tokens: int = 32_000
     max_answer_tokens: int = 4_000
     prompt_history_tokens: int = 4_000
-    """How much of the past is put into a prompt, besides the user's messages."""
+    """Tokens of the past in a prompt, besides the user's messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +48,8 @@ class CascadeOptions:
     tiers: frozenset[Tier] = frozenset(
         {Tier.EXTERNAL, Tier.DESTRUCTIVE, Tier.FINANCIAL, Tier.ACCESS}
     )
-    """About every call of these tiers."""
+    """Risk tiers of which the LLM judges every call."""
     band: float = 1.5
-    """And where a score is nearer to its threshold than this, in log-odds."""
+    """The LLM also judges a call with a score nearer to its threshold than this, in log-odds."""
     read_tasks: TaskReader = "embedded"
     on_outage: CascadeOutage = "embedded"

@@ -1,6 +1,6 @@
-"""Messages and tool calls, the form that every wire format is normalised to.
+"""Messages and tool calls, to which every wire format is normalised.
 
-Plain values. How they came over a wire belongs to `adapters`; what they mean belongs to judges.
+Plain values. Wire formats belong to `adapters`; what a message means is for judges to say.
 """
 
 import json
@@ -18,17 +18,17 @@ JsonObject: TypeAlias = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A part of a message that can be read."""
+    """A readable part of a message."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opaque:
-    """A part of a message that no text judge can read: an image, audio, a file."""
+    """A part of a message that no judge can read: an image, audio, a file."""
 
     kind: str
-    """The wire's own name for it."""
+    """The wire format's name for it."""
 
 
 Part: TypeAlias = Text | Opaque
@@ -41,10 +41,10 @@ class ToolCall:
     id: str
     name: str
     arguments: str
-    """As the model wrote them: JSON text in most cases, but models also write what is not JSON."""
+    """As the model wrote them: usually JSON, but models also write text that is not."""
 
     def parse_arguments(self) -> JsonObject | None:
-        """The arguments as an object, or None where they are not one."""
+        """The arguments as an object, or None if they are not one."""
         try:
             value = json.loads(self.arguments)
         except (ValueError, RecursionError):
@@ -56,7 +56,7 @@ class ToolCall:
         return f"{self.name}({self.arguments})"
 
     def fingerprint(self) -> str:
-        """Same name and same arguments give the same fingerprint, however the JSON is laid out."""
+        """A hash, equal for calls of equal name and arguments, however the JSON is laid out."""
         parsed = self.parse_arguments()
         arguments = self.arguments if parsed is None else json.dumps(parsed, sort_keys=True)
         return digest(self.name, arguments)
@@ -77,7 +77,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """All readable parts. Character spans count from the start of this text."""
+        """All readable parts, joined. Spans count from the start of this text."""
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
     def call(self, id: str) -> ToolCall:
@@ -86,13 +86,13 @@ class Message:
 
     @property
     def unreadable(self) -> tuple[str, ...]:
-        """The kinds of the parts that cannot be checked."""
+        """The kinds of the parts that no judge can read."""
         return tuple(part.kind for part in self.parts if isinstance(part, Opaque))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A whole conversation as read from a file or a request."""
+    """A whole conversation, as read from a file or a request."""
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
@@ -104,7 +104,7 @@ def text_message(level: Level, text: str) -> Message:
 
 
 def digest(*texts: str) -> str:
-    """A hash of several texts that keeps them apart ("ab", "c" is not "a", "bc")."""
+    """A hash of several texts that depends on where each ends: "ab", "c" is not "a", "bc"."""
     hasher = sha256()
     for text in texts:
         data = text.encode("utf-8", "surrogatepass")

@@ -9,33 +9,33 @@ from taskshield.core.tools import Tier
 Response = Literal["observe", "revise", "escalate", "block"]
 """What happens to a misaligned call or plan.
 
-- observe: let through, but the decision and the log say it was misaligned
+- observe: allowed, but the decision and the log say that it is misaligned
 - revise: not executed; the agent gets feedback and may try again, for a bounded number of rounds
 - escalate: not executed until a person approves
-- block: not executed, for good
+- block: not executed
 """
 
 OutageResponse = Literal["allow", "escalate", "block"]
-"""What happens to a call when no judge could speak."""
+"""What happens to a call that no judge could check."""
 
 OutputResponse = Literal["observe", "annotate", "redact"]
 """What happens to tool output with misaligned directives.
 
-- observe: given as it is; the decision says so
-- annotate: given whole, followed by the feedback
-- redact: given with the misaligned spans taken out, followed by the feedback
+- observe: the agent gets it as it is; the decision says so
+- annotate: the agent gets all of it, followed by the feedback
+- redact: the agent gets it without the misaligned spans, followed by the feedback
 """
 
 OutputOutageResponse = Literal["allow", "annotate", "withhold"]
 """What happens to tool output that could not be checked.
 
-- allow: given as it is
-- annotate: given with a note that it was not checked
-- withhold: replaced by a note
+- allow: the agent gets it as it is
+- annotate: the agent gets it with a note that it was not checked
+- withhold: the agent gets only the note
 """
 
 ObjectivesMode = Literal["auto", "on", "off"]
-"""Whether the system message is a second alignment target.
+"""Whether steps must also serve the objectives of the system message.
 
 - auto: where it states objectives
 - on: always; where it states none, its whole text is the objective
@@ -66,15 +66,15 @@ class Policy:
     outage: Mapping[Tier, OutageResponse] = field(default_factory=_side_effects_fail_closed)
     """For a call that no judge could check, by risk tier."""
     output_outage: OutputOutageResponse | None = None
-    """For tool output that no judge could check. None: withhold where `output` is "redact", which
-    asks that no misaligned word gets through, otherwise annotate."""
+    """For tool output that no judge could check. None: "withhold" if `output` is "redact", because
+    no misaligned word may then reach the agent, otherwise "annotate"."""
     rounds: int = 3
-    """How often a turn of the user may be revised before misaligned calls are blocked for good."""
+    """Feedback rounds in one turn of the user; after them misaligned calls are blocked."""
     epsilon: float | None = None
     """Threshold for the sum of scores; None takes the judge's own."""
     tiers: Mapping[str, Tier] = field(default_factory=dict)
-    """Risk tier by tool name; wins over what is inferred."""
+    """Risk tier by tool name; wins over the inferred tier."""
     objectives: ObjectivesMode = "auto"
-    """Whether instructions must also serve what the system message is for."""
+    """Whether steps must also serve the objectives of the system message."""
     history_tokens: int = 32_000
-    """How much of the past a session keeps and a judge may see, besides the user's own messages."""
+    """Tokens of the past that a session keeps and a judge may see, besides the user's messages."""

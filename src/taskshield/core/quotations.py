@@ -1,4 +1,4 @@
-"""Finding quoted words in a text and cutting long texts, in linear time whatever the text."""
+"""Finding quoted words in a text, and shortening long texts. In linear time for any text."""
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -7,7 +7,7 @@ from taskshield.core.instructions import Span
 
 
 def find_quote(quote: str, text: str) -> Iterator[Span]:
-    """Every place where the quoted words stand, however they are spaced there."""
+    """Every place of the quoted words in the text; blanks and line breaks may differ."""
     words = " ".join(quote.split())
     if not words:
         return
@@ -20,7 +20,7 @@ def find_quote(quote: str, text: str) -> Iterator[Span]:
 
 
 def find_repeats(spans: Iterable[Span], text: str) -> list[Span]:
-    """These places and all others where the same words stand, in order and without overlaps."""
+    """These spans and all others with the same words, in order and without overlaps."""
     found = [
         place for span in spans for place in (span, *find_quote(text[span.start : span.end], text))
     ]
@@ -34,7 +34,7 @@ def find_repeats(spans: Iterable[Span], text: str) -> list[Span]:
 
 
 def shorten(text: str, limit: int) -> str:
-    """The text with its middle left out where it has more than `limit` bytes."""
+    """The text, without its middle if it has more than `limit` bytes."""
     data = text.encode("utf-8", "surrogatepass")
     if len(data) <= limit:
         return text
@@ -44,9 +44,9 @@ def shorten(text: str, limit: int) -> str:
     return f"{head} [... {len(text) - len(head) - len(tail)} characters left out ...] {tail}"
 
 
-@lru_cache(maxsize=1)  # all quotes of a message are looked up one after the other
+@lru_cache(maxsize=1)  # the quotes of one message are searched one after the other
 def _flattened(text: str) -> tuple[str, list[int]]:
-    """The text with each run of blanks as one, and where each of its characters came from."""
+    """The text with each run of blanks as one blank, and the position of each of its characters."""
     characters: list[str] = []
     starts: list[int] = []
     blank = True

@@ -1,7 +1,7 @@
 """Untrusted text made safe to print.
 
-What a terminal would obey or not show becomes words: escape sequences, right-to-left overrides,
-invisible letters. Nobody can colour, overwrite, reorder or hide a part of a report.
+Characters that a terminal would obey or not show are spelled out: escape sequences, right-to-left
+overrides, invisible letters. So no text can colour, overwrite, reorder or hide a part of a report.
 """
 
 import re
@@ -10,15 +10,12 @@ import unicodedata
 _INVISIBLE = re.compile(
     "[\u2800\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0e\uffa0\U000e0100-\U000e01ef]"
 )
-"""Characters that show nothing though Unicode counts them among letters and marks."""
+"""Characters that Unicode counts among letters and marks, but that show nothing."""
 _BLANK = re.compile(r"[ \t\r\n]+")
 
 
 def visible(text: str, limit: int) -> str:
-    """The text with nothing left to obey, cut where it would take more than `limit` characters.
-
-    Line breaks stay.
-    """
+    """The text with such characters spelled out, cut at `limit` characters. Line breaks stay."""
     text = text.replace("\r\n", "\n")
     if text.isascii() and text.isprintable() and len(text) <= limit:
         return text
@@ -34,7 +31,7 @@ def visible(text: str, limit: int) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """As `visible`, in one line."""
+    """Like `visible`, in one line."""
     return visible(_BLANK.sub(" ", text).strip(), limit)
 
 

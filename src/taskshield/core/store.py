@@ -1,7 +1,10 @@
-"""The store protocol: what a server remembers of sessions, decisions, approvals, keys and people.
+"""The store protocol: sessions, audit records, approvals, labels, API keys and logins.
 
-Plain values, texts already written: a store neither reads nor changes what it keeps. Everything
-belongs to a tenant, and no method looks beyond the tenant that it is given.
+A store keeps plain values; it neither reads nor changes the texts in them. Everything belongs to a
+tenant, and a method sees only the tenant that it is given.
+
+Over 300 lines, because the protocol and the values in its signatures are one contract and are read
+together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,56 +20,56 @@ T = TypeVar("T")
 ApprovalStatus = Literal["pending", "approved", "denied", "expired"]
 Scope = Literal["check", "proxy", "approve", "admin"]
 LabelValue = Literal["wrong", "right"]
-"""What a person says of a decision."""
+"""A person's opinion of a decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedSession:
-    """A session as a list shows it; small, however long the conversation."""
+    """A session as lists show it, without its state."""
 
     tenant: str
     id: str
     version: int
-    """Grows by one with every write; a write must name the version that it goes on from."""
+    """Grows by one with every write. A write must have the next version."""
     created_at: datetime
     updated_at: datetime
     surface: str | None = None
-    """Where its last decision was asked for; None before the first."""
+    """Surface of its last decision; None before the first."""
     agent: str | None = None
-    """For which agent that was; None where nobody says."""
+    """Agent of that decision; None if the client does not name one."""
     tasks: tuple[str, ...] = ()
-    """The beginnings of its first tasks; none where texts are not to be stored."""
+    """The beginnings of its first tasks; empty if texts are not stored."""
     messages: int = 0
-    """How many it has seen."""
+    """How many messages it has seen."""
     blocked: int = 0
-    """How many of them were blocked or sent back to be revised."""
+    """How many of them were blocked or revised."""
     escalated: int = 0
-    """How many of them had to wait for a person."""
+    """How many of them were escalated."""
     last_action: Action | None = None
     last_at: datetime | None = None
-    """When that was decided."""
+    """When the last decision was made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSession(ListedSession):
-    """A session as it was last written down."""
+    """A session with its state."""
 
     state: str | None
-    """The session's JSON, or None where texts are not to be stored."""
+    """The session's JSON; None if texts are not stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
-    """One decision. Records are only ever added, until they are too old to be kept."""
+    """One stored decision. A record never changes, and is deleted when it is too old."""
 
     id: str
     tenant: str
     session: str
     number: int
-    """Of the message in its session."""
+    """Number of the message in its session."""
     at: datetime
     surface: str
-    """Where it was asked for: "azure", "agent-hooks", "proxy", "native", "claude-code", ..."""
+    """How the message arrived: "azure", "agent-hooks", "proxy", "native", "claude-code", ..."""
     level: str
     action: Action
     check: Check
@@ -75,22 +78,22 @@ class AuditRecord:
     judge: str
     elapsed_ms: float
     summary: str
-    """One line for people; empty where texts are not to be stored."""
+    """One line for people; empty if texts are not stored."""
     case: str | None
-    """The case as JSON, from which the decision replays; None where texts are not to be stored."""
+    """The case as JSON, from which the decision can be made again; None if texts are not stored."""
     digest: str
-    """Hash of the case as it was before anything in it was left out."""
+    """Hash of the whole case, before texts and secrets were removed from it."""
     tools: tuple[str, ...] = ()
-    """Tools that the action is about; none where texts are not to be stored."""
+    """Tools that the action is about; empty if texts are not stored."""
     llm_calls: int = 0
     llm_tokens: int = 0
     agent: str | None = None
-    """Which agent it is about; None where nobody says."""
+    """The agent; None if the client does not name one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """A person is asked whether something that was held back may go on."""
+    """A request to a person to approve what was escalated, and the answer."""
 
     id: str
     tenant: str
@@ -102,13 +105,13 @@ class Approval:
     status: ApprovalStatus = "pending"
     decided_at: datetime | None = None
     decided_by: str | None = None
-    """Name of the key with which it was decided."""
+    """Name of the API key of the person who decided."""
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
-    """A key as it is kept: never itself, only its hash."""
+    """A stored API key: only its hash, never the key itself."""
 
     id: str
     tenant: str
@@ -116,7 +119,7 @@ class ApiKey:
     hash: str
     scopes: frozenset[Scope]
     per_minute: int | None
-    """Requests allowed in a minute; as the settings say where None."""
+    """Requests allowed in a minute; None takes the limit from the settings."""
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
@@ -124,32 +127,32 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """Somebody who is logged in on the page, for as long as their key is good."""
+    """A login of the dashboard, valid while its API key is."""
 
     id: str
-    """Hash of what the browser holds."""
+    """Hash of the token in the browser's cookie."""
     key: str
-    """Hash of the key that was shown."""
+    """Hash of the API key that was used to log in."""
     created_at: datetime
     expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """A person's word on a decision, the last one that was given."""
+    """A person's opinion of a decision; a later one replaces it."""
 
     tenant: str
     decision: str
     label: LabelValue
     note: str
     by: str
-    """Name of the key with which it was given."""
+    """Name of the API key of that person."""
     at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """What counts of a record."""
+    """The part of an audit record that statistics are made of."""
 
     at: datetime
     surface: str
@@ -164,7 +167,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditQuery:
-    """Which records to look for; what is None does not matter."""
+    """Which records to find; None matches any value."""
 
     session: str | None = None
     action: Action | None = None
@@ -176,29 +179,32 @@ class AuditQuery:
     since: datetime | None = None
     until: datetime | None = None
     words: str | None = None
-    """Found anywhere in the summary, whatever the case; a plain text, no pattern."""
+    """Text that the summary must contain, in upper or lower case; not a pattern."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page(Generic[T]):
-    """Some of many, newest first."""
+    """A part of a list, newest first."""
 
     items: tuple[T, ...]
     next: str | None
-    """Give this back to get those after them; None at the end."""
+    """Pass this as `after` to get the next page; None at the end."""
 
 
 class Store(Protocol):
-    """Remembers. Raises `StoreError` when it cannot; what it acknowledged is not lost."""
+    """Keeps sessions, records, approvals, labels, keys and logins.
+
+    Raises `StoreError` when it cannot; what it acknowledged is not lost.
+    """
 
     async def session(self, tenant: str, id: str) -> StoredSession | None:
-        """A session, or None where there is none."""
+        """A session, or None if there is none."""
         ...
 
     async def sessions(
         self, tenant: str, *, after: str | None = None, limit: int = 50
     ) -> Page[ListedSession]:
-        """Sessions, those written last first."""
+        """Sessions, the last written first."""
         ...
 
     async def commit(
@@ -208,21 +214,21 @@ class Store(Protocol):
         approvals: Sequence[Approval] = (),
         names: Sequence[str] = (),
     ) -> None:
-        """Write a session's next version, its new decisions and approvals, all or nothing.
+        """Write a session's next version, its new records and approvals: all or nothing.
 
         Args:
-            session: As it is now.
-            records: Of its new decisions.
-            approvals: What now waits for a person.
-            names: Other names by which it is found from now on, e.g. the id of a model's response.
+            session: The next version.
+            records: Its new decisions.
+            approvals: Its new requests to a person.
+            names: More names under which it can be found, e.g. the id of a model's response.
 
         Raises:
-            StoreConflict: Somebody else wrote this version meanwhile.
+            StoreConflict: Another process wrote this version first.
         """
         ...
 
     async def named(self, tenant: str, names: Sequence[str]) -> Mapping[str, str]:
-        """The sessions that have these other names, by name."""
+        """The ids of the sessions that have these names, by name."""
         ...
 
     async def decision(self, tenant: str, id: str) -> AuditRecord | None:
@@ -238,15 +244,15 @@ class Store(Protocol):
     async def timeline(
         self, tenant: str, session: str, *, after: int = -1, limit: int = 50
     ) -> tuple[AuditRecord, ...]:
-        """Records of a session by number, those beyond `after`, in the order they were said."""
+        """Records of a session with a number above `after`, in the order of the messages."""
         ...
 
     async def tallies(self, tenant: str, *, since: datetime, limit: int) -> tuple[Tally, ...]:
-        """What counts of the newest records, newest first."""
+        """The figures of the newest records, newest first."""
         ...
 
     async def approval(self, tenant: str, id: str) -> Approval | None:
-        """One approval; one that is past its deadline has expired."""
+        """One approval; after its deadline its status is "expired"."""
         ...
 
     async def approvals(
@@ -264,15 +270,15 @@ class Store(Protocol):
     async def decide(
         self, tenant: str, id: str, *, approve: bool, by: str, note: str = ""
     ) -> Approval | None:
-        """Approve or deny, once; gives the approval as it is now, whoever decided first."""
+        """Approve or deny. Only the first answer counts; returns the approval with that answer."""
         ...
 
     async def set_label(self, label: Label) -> None:
-        """Keep a person's word on a decision, in the place of an earlier one."""
+        """Store a person's opinion of a decision; it replaces an earlier one."""
         ...
 
     async def remove_label(self, tenant: str, decision: str) -> bool:
-        """Take a label back; whether there was one."""
+        """Remove a label. Returns whether there was one."""
         ...
 
     async def labels(
@@ -282,27 +288,27 @@ class Store(Protocol):
         ...
 
     async def labels_of(self, tenant: str, decisions: Sequence[str]) -> Mapping[str, Label]:
-        """The labels that these decisions have, by decision."""
+        """The labels of these decisions, by decision."""
         ...
 
     async def add_login(self, login: Login) -> None:
-        """Keep a new login."""
+        """Store a new login."""
         ...
 
     async def login(self, id: str) -> Login | None:
-        """A login, unless it has expired."""
+        """A login, or None if there is none or it has expired."""
         ...
 
     async def remove_login(self, id: str) -> None:
-        """Forget a login, where there is one."""
+        """Remove a login, if there is one."""
         ...
 
     async def add_key(self, key: ApiKey) -> None:
-        """Keep a new key."""
+        """Store a new key."""
         ...
 
     async def key(self, hash: str) -> ApiKey | None:
-        """The key with this hash, of any tenant: this is how a tenant is found."""
+        """The key with this hash, of any tenant: it says which tenant a request belongs to."""
         ...
 
     async def keys(self, tenant: str | None = None) -> tuple[ApiKey, ...]:
@@ -310,20 +316,20 @@ class Store(Protocol):
         ...
 
     async def revoke_key(self, id: str) -> bool:
-        """Revoke a key; whether there was one that was not revoked yet."""
+        """Revoke a key. Returns whether there was one that was not revoked yet."""
         ...
 
     async def prune(self, *, older_than: timedelta | None, keep: int | None) -> int:
-        """Forget what is too old or too much, and logins that have expired. Gives how many rows.
+        """Delete what is too old or too much, and expired logins. Returns how many rows.
 
-        Sessions, records, approvals and labels; keys stay.
+        That is sessions, records, approvals and labels, but no keys.
         """
         ...
 
     async def ping(self) -> None:
-        """Raise where the store cannot be read and written."""
+        """Raise if the store cannot be read and written."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of connections and files."""
+        """Close connections and files."""
         ...

@@ -9,30 +9,30 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 class Tier(Enum):
-    """What a tool can do to the world, from harmless to grave."""
+    """The harm that a tool can do, from none to grave."""
 
     READ = "read"
-    """Looks something up; changes nothing."""
+    """Reads; changes nothing."""
     WRITE = "write"
     """Changes the user's own data."""
     EXTERNAL = "external"
-    """Reaches outside the user's own systems: sends, posts, opens an address."""
+    """Leaves the user's own systems: sends, posts, opens an address."""
     DESTRUCTIVE = "destructive"
-    """Removes or overwrites what cannot be brought back."""
+    """Deletes or overwrites what cannot be restored."""
     FINANCIAL = "financial"
     """Moves money or commits the user to pay."""
     ACCESS = "access"
-    """Changes who may see or do what."""
+    """Changes who may see or do something."""
 
     @property
     def side_effects(self) -> bool:
-        """Whether a call leaves a trace in the world."""
+        """Whether a call changes something: any tier but read."""
         return self is not Tier.READ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnnotations:
-    """MCP's hints about a tool. They come from the tool's author and may lie."""
+    """MCP's hints about a tool. Its author writes them, and they may be false."""
 
     read_only: bool | None = None
     destructive: bool | None = None
@@ -52,11 +52,11 @@ class ToolSpec:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What its author says about it, and about each of its parameters."""
+        """The descriptions of the tool and of each of its parameters."""
         properties = self.parameters.get("properties")
         schemas = properties.values() if isinstance(properties, Mapping) else ()
-        meanings = (one.get("description") for one in schemas if isinstance(one, Mapping))
-        return tuple(str(text) for text in (self.description, *meanings) if text)
+        described = (one.get("description") for one in schemas if isinstance(one, Mapping))
+        return tuple(str(text) for text in (self.description, *described) if text)
 
 
 def name_words(name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What checks cost: model calls and tokens, and what they would have cost."""
+"""What checks cost: model calls and tokens."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,9 @@ class Usage:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     saved: int = 0
-    """Checks for which a language model need not be asked, because a cheaper judge was sure."""
+    """Checks without a model call, because a cheaper judge was sure."""
     fallbacks: int = 0
-    """Checks for which a language model was asked in vain; a cheaper judge's word stands."""
+    """Checks on which the model gave no verdict, so that a cheaper judge's counted."""
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -35,9 +35,9 @@ NO_USAGE = Usage()
 
 
 def estimate_tokens(text: str) -> int:
-    """Guess how many tokens a text has, without a tokenizer.
+    """Estimate how many tokens a text has, without a tokenizer.
 
-    Four bytes of UTF-8 a token is close for English and errs high for most other scripts, which is
-    the safe side for a budget.
+    Four bytes of UTF-8 for a token is close for English and too many tokens for most other scripts,
+    which is the safe side for a budget.
     """
     return (len(text.encode("utf-8", "surrogatepass")) + 3) // 4
