@@ -64,7 +64,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A listed word where somebody reads it."""
+    """A listed word, and where it stands."""
 
     path: str
     line: int
