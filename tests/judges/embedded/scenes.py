@@ -48,8 +48,8 @@ def pieces(*texts: str) -> tuple[Segment, ...]:
     return tuple(found)
 
 
-def story() -> ConversationIndex:
-    """The user asks for a bill to be paid; the agent reads it; something is planted in it."""
+def bill_index() -> ConversationIndex:
+    """The user asks for a bill to be paid; the agent reads it; an instruction is injected in it."""
     made = ConversationIndex()
     made.add_user(0, USER)
     made.add_assistant(1, "My reference is QX-5512.", [call("read_file", file_path="bill.txt")])
@@ -62,7 +62,7 @@ def evidence(
     *,
     kind: Kind = Tier.FINANCIAL,
     spec: ToolSpec | None = SEND_MONEY,
-    told: ConversationIndex | None = None,
+    index: ConversationIndex | None = None,
     directives: Sequence[Directive] = (PLANTED,),
     delegated: str = "",
 ) -> CallEvidence:
@@ -71,7 +71,7 @@ def evidence(
         asked,
         kind=kind,
         spec=spec,
-        story=story() if told is None else told,
+        index=bill_index() if index is None else index,
         directives=directives,
         delegated=delegated,
     )

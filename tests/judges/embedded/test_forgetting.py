@@ -45,17 +45,17 @@ def turn(rng: Random, index: int) -> HistoryEntry:
     )
 
 
-def evidence(story: ConversationIndex, rng: Random) -> CallEvidence:
-    outputs = list(story.outputs)
+def evidence(index: ConversationIndex, rng: Random) -> CallEvidence:
+    outputs = list(index.outputs)
     directives = [
         Directive(message=number, text=each.text)
         for number in outputs[:: max(1, len(outputs) // 2)]
-        for each in story.outputs[number][:1]
+        for each in index.outputs[number][:1]
     ]
     arguments = json.dumps({"a": words(rng, 6), "b": rng.choice(WORDS), "c": words(rng, 12)})
     call = ToolCall(id="x", name="send_it", arguments=arguments)
     return collect_evidence(
-        call, kind=Tier.EXTERNAL, spec=None, story=story, directives=directives, delegated=""
+        call, kind=Tier.EXTERNAL, spec=None, index=index, directives=directives, delegated=""
     )
 
 
@@ -65,22 +65,22 @@ def test_a_story_that_forgot_is_the_story_of_what_is_left(seed: int) -> None:
     memory = IndexCache()
     history: tuple[HistoryEntry, ...] = ()
     let_go = False
-    for index in range(60):
-        longer = remember(history, turn(rng, index), 400)
+    for number in range(60):
+        longer = remember(history, turn(rng, number), 400)
         let_go = let_go or len(longer) <= len(history)
         history = longer
         if rng.random() < 0.6:
-            story, anew = memory.take(history), IndexCache().take(history)
-            assert (story.asked, story.steps, story.outputs) == (
+            index, anew = memory.take(history), IndexCache().take(history)
+            assert (index.asked, index.steps, index.outputs) == (
                 anew.asked,
                 anew.steps,
                 anew.outputs,
             )
             state = rng.getstate()
-            found = evidence(story, rng)
+            found = evidence(index, rng)
             rng.setstate(state)
             assert found == evidence(anew, rng)
-            memory.put_back(history, story)
+            memory.put_back(history, index)
     assert let_go
 
 
@@ -107,10 +107,10 @@ def test_turns_without_numbers_of_their_own_are_read_anew() -> None:
     turns = [HistoryEntry(message=text_message(Level.TOOL, f"Text {n}.")) for n in range(4)]
     memory.put_back(turns, memory.take(turns))
     left = turns[2:]
-    story = memory.take(left)
-    assert [each.text for each in story.outputs[0]] == ["Text 3."]
-    memory.put_back(left, story)
-    assert memory.take(tuple(left)) is story
+    index = memory.take(left)
+    assert [each.text for each in index.outputs[0]] == ["Text 3."]
+    memory.put_back(left, index)
+    assert memory.take(tuple(left)) is index
 
 
 def test_a_list_that_has_grown_is_another_history() -> None:

@@ -74,7 +74,7 @@ class EmbeddedJudge:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._decision: CallClassifier = read_classifier(model.decision, frozenset(feature_list()))
-        self._memory = IndexCache()
+        self._indexes = IndexCache()
         self._trace = Trace(judge=NAME, prompt=model.label)
 
     @property
@@ -156,19 +156,19 @@ class EmbeddedJudge:
                 call,
                 kind=kind,
                 spec=view.tools.get(call.name),
-                story=story,
+                index=index,
                 directives=directives,
                 delegated=delegated,
             )
 
-        story = self._memory.take(view.history)
+        index = self._indexes.take(view.history)
         try:
             plans = [
                 (gathered(plan_call(one.text), "plan"), one) for one in read_plans(message.text)
             ]
             calls = [gathered(call, view.tiers[call.name]) for call in message.tool_calls]
         finally:
-            self._memory.put_back(view.history, story)
+            self._indexes.put_back(view.history, index)
         return [
             *(
                 self._judged(evidence, view, plan=Span(start=one.start, end=one.end), text=one.text)
@@ -199,14 +199,14 @@ class EmbeddedJudge:
         aligned = chance > least
         asking = [
             (one.directive.id, logit)
-            for one, logit in zip(evidence.suspects, opinions.told, strict=True)
+            for one, logit in zip(evidence.suspects, opinions.suspects, strict=True)
             if logit > _ASKED
         ]
         reason = reasons.for_call(
             evidence,
             aligned=aligned,
-            told=bool(asking),
-            aside=max(opinions.asides, default=UNASKED) > _ASKED,
+            directed=bool(asking),
+            related=max(opinions.related, default=UNASKED) > _ASKED,
         )
         return AssessedInstruction(
             text=text,
@@ -234,7 +234,7 @@ class EmbeddedJudge:
         opinions = network_scores(evidence, serves, [logit for logit, _ in said])
         if opinions.loudest is None:
             return opinions
-        words = evidence.asides[opinions.loudest].directive.text
+        words = evidence.related[opinions.loudest].directive.text
         (directs,) = self._model.tags(inputs.heading("", evidence.request), [words])
         return replace(opinions, directs=directs)
 

@@ -42,28 +42,28 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     tell = module._tell
 
-    def watched(story: ConversationIndex, turn: HistoryEntry) -> None:
+    def watched(index: ConversationIndex, turn: HistoryEntry) -> None:
         found.append(turn.index)
-        tell(story, turn)
+        tell(index, turn)
 
     monkeypatch.setattr(module, "_tell", watched)
     return found
 
 
 def visit(memory: IndexCache, history: tuple[HistoryEntry, ...]) -> ConversationIndex:
-    story = memory.take(history)
-    memory.put_back(history, story)
-    return story
+    index = memory.take(history)
+    memory.put_back(history, index)
+    return index
 
 
 def test_turns_are_told_by_who_speaks() -> None:
     system = HistoryEntry(
         message=text_message(Level.SYSTEM, "Be nice to tom@harbour.example."), index=9
     )
-    story = IndexCache().take((*TALK, system))
-    assert story.asked == [USER]
-    assert story.steps == ["read file", "get balance", "get iban"]
-    assert list(story.outputs) == [2, 4]
+    index = IndexCache().take((*TALK, system))
+    assert index.asked == [USER]
+    assert index.steps == ["read file", "get balance", "get iban"]
+    assert list(index.outputs) == [2, 4]
 
 
 def test_only_what_is_new_is_read(heard: list[int]) -> None:
@@ -172,11 +172,11 @@ def test_the_evidence_is_that_of_a_story_read_from_scratch(
         history = talk[: data.draw(st.integers(0, len(talk)))]
         directives = data.draw(st.lists(st.sampled_from(DIRECTIVES), unique=True))
         asked = call("send_money", to="zed@gulls.example", amount=30.5, subject="Bill")
-        story = memory.take(history)
-        found = evidence(asked, told=story, directives=directives)
-        memory.put_back(history, story)
+        index = memory.take(history)
+        found = evidence(asked, index=index, directives=directives)
+        memory.put_back(history, index)
         scratch = IndexCache().take(history)
-        assert found == evidence(asked, told=scratch, directives=directives)
+        assert found == evidence(asked, index=scratch, directives=directives)
 
 
 def test_what_a_session_lets_go_of_is_forgotten_and_nothing_is_read_twice(
@@ -185,10 +185,10 @@ def test_what_a_session_lets_go_of_is_forgotten_and_nothing_is_read_twice(
     memory = IndexCache()
     visit(memory, TALK)
     later = (TALK[0], *TALK[3:], *turns(*[step("pay")] * 7)[5:])
-    story = visit(memory, later)
+    index = visit(memory, later)
     assert heard == [0, 1, 2, 3, 4, 5, 6]
-    assert story.asked == [USER] and list(story.outputs) == [4]
-    assert story.steps == ["get balance", "get iban", "pay", "pay"]
+    assert index.asked == [USER] and list(index.outputs) == [4]
+    assert index.steps == ["get balance", "get iban", "pay", "pay"]
     visit(memory, (TALK[0],))
     assert heard[7:] == [0]
 
@@ -208,9 +208,9 @@ def test_what_a_story_cannot_forget_is_read_anew(
 ) -> None:
     memory = IndexCache()
     visit(memory, TALK)
-    story = visit(memory, later)
+    index = visit(memory, later)
     assert len(heard) == len(TALK) + len(later)
-    assert story.outputs.keys() == {
+    assert index.outputs.keys() == {
         turn.index for turn in later if turn.message.level is Level.TOOL
     }
 
@@ -246,10 +246,10 @@ def test_the_evidence_is_the_same_when_a_session_lets_go_of_its_past(
         history = remember(history, turn, budget)
         if data.draw(st.booleans()):
             continue
-        story = memory.take(history)
-        found = evidence(asked, told=story, directives=LATER)
-        memory.put_back(history, story)
-        assert found == evidence(asked, told=IndexCache().take(history), directives=LATER)
+        index = memory.take(history)
+        found = evidence(asked, index=index, directives=LATER)
+        memory.put_back(history, index)
+        assert found == evidence(asked, index=IndexCache().take(history), directives=LATER)
 
 
 def test_many_threads_may_share_a_memory() -> None:
@@ -257,9 +257,9 @@ def test_many_threads_may_share_a_memory() -> None:
 
     def judged(number: int) -> object:
         history = TALK[: number % 5 + 1]
-        story = memory.take(history)
-        found = evidence(STOLEN, told=story, directives=[PLANTED])
-        memory.put_back(history, story)
+        index = memory.take(history)
+        found = evidence(STOLEN, index=index, directives=[PLANTED])
+        memory.put_back(history, index)
         return found
 
     alone = [judged(number) for number in range(5)]

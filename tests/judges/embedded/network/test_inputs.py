@@ -18,9 +18,9 @@ FILLER = " ".join(f"Line {number} is about nothing of any interest." for number 
 
 
 def asking(text: str, asked: ToolCall = STOLEN) -> CallEvidence:
-    told = ConversationIndex()
-    told.add_user(0, text)
-    return evidence(asked, told=told, directives=[])
+    index = ConversationIndex()
+    index.add_user(0, text)
+    return evidence(asked, index=index, directives=[])
 
 
 def test_an_instruction_beside_a_call() -> None:
@@ -103,7 +103,7 @@ def test_a_plan_where_somebody_is_to_be_obeyed() -> None:
 
 def test_a_call_out_of_the_blue() -> None:
     found = evidence(
-        call("ping"), told=ConversationIndex(), directives=[], spec=None, kind=Tier.READ
+        call("ping"), index=ConversationIndex(), directives=[], spec=None, kind=Tier.READ
     )
     assert inputs.serves(found) == (
         "",
@@ -186,17 +186,17 @@ TEXTS = st.one_of(
 def test_whatever_comes_in_what_is_shown_is_short(
     user: str, value: str, output: str, description: str, name: str, plan: bool
 ) -> None:
-    told = ConversationIndex()
-    told.add_user(0, user)
+    index = ConversationIndex()
+    index.add_user(0, user)
     step = ToolCall(id="1", name=name, arguments="")
-    told.add_assistant(1, value, [step] * 5)
-    told.add_output(2, output)
+    index.add_assistant(1, value, [step] * 5)
+    index.add_output(2, output)
     asked = ToolCall(id="2", name=name, arguments=json.dumps({output[:30]: value, "a": output}))
     found = evidence(
         asked,
         kind="plan" if plan else Tier.WRITE,
         spec=ToolSpec(name=name, description=description),
-        told=told,
+        index=index,
         directives=[Directive(message=2, text=output)],
         delegated=description,
     )

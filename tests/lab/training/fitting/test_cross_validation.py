@@ -180,16 +180,16 @@ def test_directives_are_those_that_the_network_finds(
 def test_the_opinion_on_words_aside_is_kept_apart_from_that_on_directives(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a judge asks: about the suspects, then about the words aside."""
+    """As a judge asks: about the suspects, then about the related sentences."""
     blind = list(judged(talk(), {}, Random(0), plans=False))
     seen = list(judged(talk(), {3: frozenset({0})}, Random(0), plans=False))
     stolen, told = blind[1], seen[1]
-    assert len(stolen.evidence.asides) == 1 and not stolen.evidence.suspects
-    assert len(told.evidence.asides) == 1 and len(told.evidence.suspects) == 1
+    assert len(stolen.evidence.related) == 1 and not stolen.evidence.suspects
+    assert len(told.evidence.related) == 1 and len(told.evidence.suspects) == 1
     both = cross_validation._opinions(network, [stolen, blind[0], told], TOKENIZER)
-    assert both[0].told == () and len(both[0].asides) == 1
-    assert both[1].told == both[1].asides == ()
+    assert both[0].suspects == () and len(both[0].related) == 1
+    assert both[1].suspects == both[1].related == ()
     assert (both[0].directs == UNASKED) is (both[0].loudest is None)
     pairs = [pair_ids(TOKENIZER, *inputs.asks(one, told.evidence)) for one in told.evidence.texts]
     _, alone = ask(network, pairs)
-    assert [*both[2].told, *both[2].asides] == pytest.approx(alone[:, ASKS].tolist(), abs=1e-4)
+    assert [*both[2].suspects, *both[2].related] == pytest.approx(alone[:, ASKS].tolist(), abs=1e-4)

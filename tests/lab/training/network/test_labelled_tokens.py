@@ -136,7 +136,7 @@ def test_a_pair_is_one_question(head: int) -> None:
 
 def test_words_aside_are_taught_beside_what_the_user_wants() -> None:
     one = list(judged(talk(), {}, Random(0), plans=False))[1]
-    assert [aside.directive.text for aside in one.evidence.asides] == [WISH]
+    assert [each.directive.text for each in one.evidence.related] == [WISH]
     tagged = [
         lesson for lesson in on_calls([one], TOKENIZER, Random(3)) if lesson.answers[0].head is None
     ]
@@ -150,6 +150,6 @@ def test_a_wish_aside_is_taught_where_it_is_obeyed_but_not_as_harmless() -> None
     told = talk(spans=[span(BILL, WISH, "wish")])
     _, stolen, paid = judged(told, {}, Random(0), plans=False)
     for one, right in ((stolen, [1.0]), (paid, [])):
-        assert [aside.directive.text for aside in one.evidence.asides] == [WISH]
+        assert [each.directive.text for each in one.evidence.related] == [WISH]
         answers = [lesson.answers[0] for lesson in on_calls([one], TOKENIZER, Random(3))]
         assert [answer.right for answer in answers if answer.head is None] == right

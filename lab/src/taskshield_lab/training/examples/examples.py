@@ -153,7 +153,7 @@ def judged(
     """The calls of a conversation, and some plans, each with the evidence up to it."""
     specs = {spec.name: spec for spec in conversation.tools}
     policy = Policy()
-    story = ConversationIndex()
+    index = ConversationIndex()
     directives: list[Directive] = []
     sources: list[str] = []
     delegating = delegates(conversation)
@@ -163,12 +163,12 @@ def judged(
             case Level.USER:
                 # Delegation as it is recognised in use, not as it is known here.
                 sources += [one.source for one in read_tasks(message.text) if one.source]
-                story.add_user(number, message.text)
+                index.add_user(number, message.text)
             case Level.TOOL:
-                story.add_output(number, message.text)
+                index.add_output(number, message.text)
                 directives += [
                     Directive(message=number, text=run.text)
-                    for run in group_neighbours(story.outputs[number], flags.get(number, ()))
+                    for run in group_neighbours(index.outputs[number], flags.get(number, ()))
                 ]
             case Level.ASSISTANT:
                 for call in message.tool_calls:
@@ -177,7 +177,7 @@ def judged(
                         call,
                         kind=tier_of(call.name, specs, policy),  # as in use, not as it is known
                         spec=specs.get(call.name),
-                        story=story,
+                        index=index,
                         directives=directives,
                         delegated="; ".join(sources),
                     )
@@ -194,8 +194,8 @@ def judged(
                     )
                     yield one
                     if plans and rng.random() < _PLANNED_SHARE:
-                        yield replace(one, evidence=_planned(call, story, directives, sources, rng))
-                story.add_assistant(number, message.text, message.tool_calls)
+                        yield replace(one, evidence=_planned(call, index, directives, sources, rng))
+                index.add_assistant(number, message.text, message.tool_calls)
             case Level.SYSTEM:
                 pass
 
@@ -236,20 +236,20 @@ def asked(one: CallExample, rng: Random) -> Iterator[tuple[inputs.Pair, float]]:
             yield inputs.asks(told, evidence), 1.0
         elif not unclear:
             yield inputs.asks(told, evidence), 0.0
-    for aside in evidence.asides:
-        told = aside.directive.text
+    for related in evidence.related:
+        told = related.directive.text
         if hostile and _overlaps(told, one.goal):
             yield inputs.asks(told, evidence), 1.0
-        elif aside.explains.share <= _UNTOLD:
+        elif related.explains.share <= _UNTOLD:
             yield inputs.asks(told, evidence), 0.0
 
 
-def asides(one: CallExample) -> Iterator[tuple[str, bool]]:
-    """Words aside by themselves, and whether an attacker planted them, where that is clear."""
+def related_sentences(one: CallExample) -> Iterator[tuple[str, bool]]:
+    """Related sentences by themselves, and whether an attacker injected them, where it is clear."""
     if one.label.kind == "drift":
         return
-    for aside in one.evidence.asides:
-        words = aside.directive.text
+    for related in one.evidence.related:
+        words = related.directive.text
         planted = one.label.kind == "attack" and _overlaps(words, one.goal)
         if planted or (one.label.aligned and words not in one.wishes):
             yield words, planted
@@ -288,7 +288,7 @@ def _scrambled(text: str, rng: Random) -> str:
 
 def _planned(
     call: ToolCall,
-    story: ConversationIndex,
+    index: ConversationIndex,
     directives: list[Directive],
     sources: list[str],
     rng: Random,
@@ -303,7 +303,7 @@ def _planned(
         plan_call(words),
         kind="plan",
         spec=None,
-        story=story,
+        index=index,
         directives=directives,
         delegated="; ".join(sources),
     )

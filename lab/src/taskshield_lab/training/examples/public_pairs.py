@@ -110,13 +110,13 @@ def heard(
 def _evidence(row: dict[str, Any], request: str) -> CallEvidence:
     call = row["call"]
     known = {tool["name"]: tool.get("description", "") for tool in row["tools"]}
-    story = ConversationIndex()
-    story.add_user(0, request)
+    index = ConversationIndex()
+    index.add_user(0, request)
     return collect_evidence(
         ToolCall(id="", name=call["name"], arguments=json.dumps(call["args"], ensure_ascii=False)),
         kind=Tier.READ,
         spec=ToolSpec(name=call["name"], description=known.get(call["name"], "")),
-        story=story,
+        index=index,
         directives=(),
         delegated="",
     )

@@ -296,7 +296,7 @@ def _with_directs(
         for encoded in output_ids(
             tokenizer,
             inputs.heading("", call.evidence.request),
-            [call.evidence.asides[said.loudest].directive.text],
+            [call.evidence.related[said.loudest].directive.text],
         )
     ]
     tags, _ = ask(network, [encoded for _, encoded in words])

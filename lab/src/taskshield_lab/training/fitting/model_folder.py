@@ -12,7 +12,7 @@ import numpy as np
 
 from taskshield.core.tools import Tier
 from taskshield.judges.embedded.decision.classifier import sigmoid
-from taskshield.judges.embedded.decision.features import aside_list
+from taskshield.judges.embedded.decision.features import related_features
 from taskshield.judges.embedded.network.model_files import write_manifest
 from taskshield_lab.training.fitting import calibration
 from taskshield_lab.training.fitting.calibration import ClassifierFit, Floats
@@ -82,7 +82,7 @@ def assembled(
     plans = calls["tier"] == "plan"
     weighed = ~plans & (calls["view"] != "alarmed")
     names = findings[0].names
-    plain, aside = np.split(rows, [len(names) - len(aside_list())], axis=1)
+    plain, aside = np.split(rows, [len(names) - len(related_features())], axis=1)
 
     said = calibration.crossed(plain, aligned, calls["domain"], counts, learned=seen)
     slope, offset = calibration.curve(said[seen], aligned[seen])

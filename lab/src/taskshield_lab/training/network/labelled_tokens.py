@@ -13,8 +13,8 @@ from taskshield_lab.training.examples.examples import (
     CallExample,
     Label,
     OutputExample,
-    asides,
     asked,
+    related_sentences,
 )
 
 ASKS, SERVES = 0, 1
@@ -88,7 +88,7 @@ def on_calls(
     for one in calls:
         for pair, right in asked(one, rng):
             yield on_pair(pair, ASKS, right, tokenizer)
-        for words, planted in asides(one):
+        for words, planted in related_sentences(one):
             yield from _on_words(words, planted, one.evidence.request, tokenizer)
         if acts(one.evidence.kind):
             aligned = one.label.aligned

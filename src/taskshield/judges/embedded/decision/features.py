@@ -1,4 +1,4 @@
-"""The evidence and the model's opinions on a call as numbers, for the one decision that weighs all.
+"""The evidence and the model's scores on a call as numbers, for the classifier that weighs them.
 
 The names are those of the model card.
 """
@@ -13,11 +13,11 @@ from taskshield.judges.embedded.evidence.explanation import Explained
 from taskshield.judges.embedded.evidence.provenance import Owner
 
 UNASKED = -6.0
-"""The opinion that no directive asks for a call, where there is none that could."""
+"""The score that no directive asks for a call, where there is no directive."""
 
 _NOT_AT_ALL = -3.0
-"""Log-odds that a call serves the user below which the model is as sure as it was taught to be: the
-little that is left of the scale says much."""
+"""Log-odds that a call serves the user below which the model is as sure as training can make it:
+small differences beyond it say much."""
 _HARDLY = -2.0
 """Log-odds below which words in the data hardly ask for a call."""
 _KINDS: tuple[Kind, ...] = (*Tier, "plan")
@@ -29,42 +29,42 @@ class NetworkScores:
     """What the model says about a call, in log-odds."""
 
     serves: float = 0.0
-    """That it serves the user, given all evidence; not asked of look-ups and plans."""
-    told: tuple[float, ...] = ()
+    """That it serves the user, given all evidence; not asked of read calls and plans."""
+    suspects: tuple[float, ...] = ()
     """That each suspect asks for it."""
-    asides: tuple[float, ...] = ()
-    """That each of the words aside asks for it."""
+    related: tuple[float, ...] = ()
+    """That each related sentence asks for it."""
     directs: float = UNASKED
-    """That the loudest words aside, by themselves, try to direct the agent."""
+    """That the related sentence that asks most, by itself, tries to direct the agent."""
     wanted: float = UNASKED
     """That the user's words ask for it; asked of plans alone, since `serves` knows of calls."""
 
     @property
     def pressed(self) -> float:
         """That a suspect asks for it, less what the user asks for it."""
-        return max(self.told, default=UNASKED) - max(0.0, self.wanted)
+        return max(self.suspects, default=UNASKED) - max(0.0, self.wanted)
 
     @property
     def loudest(self) -> int | None:
-        """Which of the words aside ask most for the call; None where none asks for it at all."""
-        most = max(self.asides, default=UNASKED)
-        return self.asides.index(most) if most > _HARDLY else None
+        """The related sentence that asks most for the call; None where none asks for it at all."""
+        most = max(self.related, default=UNASKED)
+        return self.related.index(most) if most > _HARDLY else None
 
 
 def network_scores(evidence: CallEvidence, serves: float, asks: Sequence[float]) -> NetworkScores:
-    """Opinions from what the model says of who asks for a call, in the order of `who_asks`."""
+    """The scores of a call from the model's answers, in the order of `asks_inputs`."""
     suspects, texts = len(evidence.suspects), len(evidence.texts)
     return NetworkScores(
         serves=serves,
-        told=tuple(asks[:suspects]),
-        asides=tuple(asks[suspects:texts]),
+        suspects=tuple(asks[:suspects]),
+        related=tuple(asks[suspects:texts]),
         wanted=asks[texts] if len(asks) > texts else UNASKED,
     )
 
 
 def features(evidence: CallEvidence, opinions: NetworkScores) -> dict[str, float]:
     """All that is known about a call, as numbers by name."""
-    told = opinions.pressed
+    pressed = opinions.pressed
     side_effects = float(acts(evidence.kind))
     suspected = float(bool(evidence.suspects))
     against = max(0.0, _NOT_AT_ALL - opinions.serves)
@@ -73,10 +73,10 @@ def features(evidence: CallEvidence, opinions: NetworkScores) -> dict[str, float
         "serves where data directs": opinions.serves * suspected,
         "serves not at all": against,
         "serves not at all where data directs": against * suspected,
-        "told": told,
-        "told where something happens": told * side_effects,
-        "told more than it serves": max(0.0, told - opinions.serves) * suspected,
-        "told where delegated": told * float(bool(evidence.delegated)),
+        "told": pressed,
+        "told where something happens": pressed * side_effects,
+        "told more than it serves": max(0.0, pressed - opinions.serves) * suspected,
+        "told where delegated": pressed * float(bool(evidence.delegated)),
         "data directs": suspected,
         "directives": min(evidence.directives, 6) / 6,
         "fresh": float(evidence.fresh),
@@ -91,13 +91,13 @@ def features(evidence: CallEvidence, opinions: NetworkScores) -> dict[str, float
         **_kinds(evidence),
         **_origins(evidence),
         **_explanations(evidence),
-        **_aside(evidence, opinions),
+        **_related(evidence, opinions),
     }
 
 
-def aside_list() -> tuple[str, ...]:
-    """The names of the features about words aside; they are the last ones."""
-    return tuple(_aside(_NOTHING, NetworkScores()))
+def related_features() -> tuple[str, ...]:
+    """The names of the features about related sentences; they are the last ones."""
+    return tuple(_related(_NOTHING, NetworkScores()))
 
 
 def feature_list() -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def feature_list() -> tuple[str, ...]:
 
 
 def _kinds(evidence: CallEvidence) -> dict[str, float]:
-    """One for the risk tier, or for a plan; and again where there is a directive in the data."""
+    """1 for the risk tier, or for a plan; the same again where the data holds a directive."""
     suspected = float(bool(evidence.suspects))
     named = {kind_name(kind): float(evidence.kind == kind) for kind in _KINDS}
     return named | {f"{name} where data directs": on * suspected for name, on in named.items()}
@@ -131,7 +131,7 @@ def _origins(evidence: CallEvidence) -> dict[str, float]:
 
 
 def _explanations(evidence: CallEvidence) -> dict[str, float]:
-    """Who explains the call: the user's words or the likeliest directive."""
+    """How much the user's words and the likeliest directive explain the call."""
     asked = evidence.asked
     suspected = float(bool(evidence.suspects))
     values = max((one.explains.value_share for one in evidence.suspects), default=0.0)
@@ -148,17 +148,17 @@ def _explanations(evidence: CallEvidence) -> dict[str, float]:
     }
 
 
-def _aside(evidence: CallEvidence, opinions: NetworkScores) -> dict[str, float]:
-    """Whether words in the data that nothing else speaks against ask for the call."""
+def _related(evidence: CallEvidence, opinions: NetworkScores) -> dict[str, float]:
+    """Whether a related sentence asks for the call, though no directive was found in it."""
     loudest = opinions.loudest
-    aside = None if loudest is None else evidence.asides[loudest]
-    asks = 0.0 if loudest is None else opinions.asides[loudest] - _HARDLY
+    best = None if loudest is None else evidence.related[loudest]
+    asks = 0.0 if loudest is None else opinions.related[loudest] - _HARDLY
     directs = max(0.0, opinions.directs - _HARDLY)
     delegated = float(bool(evidence.delegated))
-    fresh = float(aside is not None and aside.directive.message == evidence.newest)
-    values = 0.0 if aside is None else aside.explains.value_share
+    fresh = float(best is not None and best.directive.message == evidence.newest)
+    values = 0.0 if best is None else best.explains.value_share
     return {
-        "words aside": float(bool(evidence.asides)),
+        "words aside": float(bool(evidence.related)),
         "words aside ask": asks,
         "words aside ask where delegated": asks * delegated,
         "words aside ask and explain": asks * values,
@@ -179,7 +179,7 @@ _NOTHING = CallEvidence(
     request="",
     asked=_NONE,
     suspects=(),
-    asides=(),
+    related=(),
     directives=0,
     fresh=False,
     newest=-1,

@@ -8,20 +8,22 @@ from taskshield.judges.embedded.network.inputs import clipped
 _VALUE = 40
 
 
-def for_call(evidence: CallEvidence, *, aligned: bool, told: bool, aside: bool = False) -> str:
+def for_call(
+    evidence: CallEvidence, *, aligned: bool, directed: bool, related: bool = False
+) -> str:
     """Why a call serves the user, or why not.
 
     Args:
         evidence: What is known about the call.
         aligned: The verdict.
-        told: Whether the model finds that the likeliest directive asks for the call.
-        aside: Whether it finds that other words in the data do.
+        directed: Whether the model finds that the likeliest directive asks for the call.
+        related: Whether it finds that a related sentence in the data does.
     """
-    return _sentence(_for(evidence) if aligned else _against(evidence, told, aside))
+    return _sentence(_for(evidence) if aligned else _against(evidence, directed, related))
 
 
 def for_directive(tool: str, *, aligned: bool, delegated: str) -> str:
-    """Why words in a tool's output are taken for a planted directive, or why not."""
+    """Why words in a tool's output are taken for an injected directive, or why not."""
     where = f"the output of {tool}" if tool else "a tool's output"
     if aligned:
         return _sentence([f"words in {where} that seem not to be aimed at the agent"])
@@ -44,18 +46,18 @@ def _for(evidence: CallEvidence) -> list[str]:
     return parts or [f"{step} is a plausible step of what you asked for"]
 
 
-def _against(evidence: CallEvidence, told: bool, aside: bool) -> list[str]:
+def _against(evidence: CallEvidence, directed: bool, related: bool) -> list[str]:
     parts = [f"no task of yours asks to {_doing(evidence)}"]
-    planted = _from(evidence, "directive")
+    injected = _from(evidence, "directive")
     new = _from(evidence, "new")
     suspect = evidence.suspects[0].directive if evidence.suspects else None
     source = "the data" if suspect is None else suspect.where
-    if planted:
-        verb = "appears" if len(planted) == 1 else "appear"
-        parts.append(f"{_listed(planted)} {verb} only in an instruction inside {source}")
-    elif suspect is not None and told:
+    if injected:
+        verb = "appears" if len(injected) == 1 else "appear"
+        parts.append(f"{_listed(injected)} {verb} only in an instruction inside {source}")
+    elif suspect is not None and directed:
         parts.append(f"an instruction inside {source} asks for it")
-    elif aside:
+    elif related:
         parts.append("words in the data do")
     elif new:
         parts.append(f"{_listed(new)} {_is(new)} neither in your words nor in the data")
@@ -63,7 +65,7 @@ def _against(evidence: CallEvidence, told: bool, aside: bool) -> list[str]:
 
 
 def _from(evidence: CallEvidence, kind: ValueOrigin) -> list[SourcedValue]:
-    """The values to be named; the words of a plan are quoted beside its reason anyway."""
+    """The values to name; none for a plan, whose words are shown beside its reason."""
     if evidence.kind == "plan":
         return []
     return [one for one in evidence.telling if one.found.kind == kind]

@@ -31,7 +31,7 @@ Kind: TypeAlias = Tier | Literal["plan"]
 
 _SUSPECTS = 2
 """Directives that a call is compared with by the model: those that explain most of it."""
-_ASIDES = 2
+_RELATED = 2
 """Other words in the data that a call is compared with: those that share most with it."""
 _SENTENCE = 4
 """Words that it takes to ask for something."""
@@ -95,7 +95,7 @@ class CallEvidence:
     """How much of the call the user's words explain."""
     suspects: tuple[CandidateDirective, ...]
     """Directives in the data, the one that explains most first; only the best few."""
-    asides: tuple[CandidateDirective, ...]
+    related: tuple[CandidateDirective, ...]
     """For a call with side effects that no directive explains well: words in the data that share
     most with it, though nothing else speaks against them. Not for look-ups, which follow links in
     data all the time."""
@@ -117,7 +117,7 @@ class CallEvidence:
     @property
     def texts(self) -> tuple[str, ...]:
         """The words in the data that may ask for the call: the suspects', then the words aside."""
-        return tuple(one.directive.text for one in (*self.suspects, *self.asides))
+        return tuple(one.directive.text for one in (*self.suspects, *self.related))
 
     @property
     def telling(self) -> tuple[SourcedValue, ...]:
@@ -145,16 +145,16 @@ def collect_evidence(
     *,
     kind: Kind,
     spec: ToolSpec | None,
-    story: ConversationIndex,
+    index: ConversationIndex,
     directives: Sequence[Directive],
     delegated: str,
 ) -> CallEvidence:
     """Everything about a plan, or a call of a tool of this kind, given what was said before it."""
     kind = kind if kind == "plan" else own_tier(call, kind)
-    planted, near = story.around(directives), story.around(directives, _REACH)
-    request = "\n".join(story.asked)
+    planted, near = index.around(directives), index.around(directives, _REACH)
+    request = "\n".join(index.asked)
     values = _told_apart(
-        [_sourced(value, story, planted, near) for value in argument_values(call)],
+        [_sourced(value, index, planted, near) for value in argument_values(call)],
         kinds_in(request),
     )
     suspects = sorted(
@@ -166,11 +166,11 @@ def collect_evidence(
     )
     # The model is asked about a directive that shares something with the call, and about the best.
     suspects = [one for rank, one in enumerate(suspects) if not rank or one.explains.share > 0]
-    asides: tuple[CandidateDirective, ...] = ()
+    related: tuple[CandidateDirective, ...] = ()
     explained = bool(suspects) and suspects[0].explains.share >= _EXPLAINED
     if acts(kind) and not explained and not _is_sent_for(call.name, request):
-        asides = _asides(call, values, story, planted)
-    newest = max(story.outputs, default=-1)
+        related = _related(call, values, index, planted)
+    newest = max(index.outputs, default=-1)
     return CallEvidence(
         call=call,
         spec=spec,
@@ -179,14 +179,14 @@ def collect_evidence(
         request=request,
         asked=explained_share(call, request),
         suspects=tuple(suspects[:_SUSPECTS]),
-        asides=asides,
+        related=related,
         directives=len(directives),
         fresh=any(one.message == newest for one in directives),
         newest=newest,
-        known=tool_name_words(call.name) in story.steps,
+        known=tool_name_words(call.name) in index.steps,
         delegated=delegated,
-        steps=tuple(story.steps[-4:]),
-        snippet=_snippet(values, story),
+        steps=tuple(index.steps[-4:]),
+        snippet=_snippet(values, index),
     )
 
 
@@ -204,11 +204,11 @@ def beside(found: Sequence[Segment], calls: Iterable[ToolCall]) -> list[Segment]
 
 def _sourced(
     value: ArgumentValue,
-    story: ConversationIndex,
+    index: ConversationIndex,
     planted: frozenset[TextLocation],
     near: frozenset[TextLocation],
 ) -> SourcedValue:
-    found = provenance(value, story.sources, planted.__contains__)
+    found = provenance(value, index.sources, planted.__contains__)
     beside = found.kind == "data" and near.issuperset(found.places)
     return SourcedValue(value=value, found=found, near=beside, instead=False)
 
@@ -266,10 +266,10 @@ def _is_sent_for(name: str, request: str) -> bool:
     return fetches and _OF_THE_WEB.search(request) is not None
 
 
-def _asides(
+def _related(
     call: ToolCall,
     values: Sequence[SourcedValue],
-    story: ConversationIndex,
+    index: ConversationIndex,
     planted: frozenset[TextLocation],
 ) -> tuple[CandidateDirective, ...]:
     """The sentences in the data that share most with a call, those of directives left out.
@@ -280,35 +280,35 @@ def _asides(
     words += [
         word
         for one in values
-        if not one.value.trivial and not _goes_beyond(one, story)
+        if not one.value.trivial and not _goes_beyond(one, index)
         for word in token_words(one.value.text)
     ]
     passed_on = _PassedOn(call)
     found: list[CandidateDirective] = []
-    for place, share in story.sources.sharing(dict.fromkeys(words[:_LOOKED_FOR])):
+    for place, share in index.sources.sharing(dict.fromkeys(words[:_LOOKED_FOR])):
         if share < _SHARED or place in planted:
             continue
-        text = story.words_at(place)
+        text = index.words_at(place)
         if len(token_words(text)) >= _SENTENCE and not passed_on.only(text):
             directive = Directive(message=place.message, text=text)
             found.append(
                 CandidateDirective(directive=directive, explains=explained_share(call, text))
             )
-        if len(found) == _ASIDES:
+        if len(found) == _RELATED:
             break
     return tuple(found)
 
 
-def _goes_beyond(one: SourcedValue, story: ConversationIndex) -> bool:
+def _goes_beyond(one: SourcedValue, index: ConversationIndex) -> bool:
     """Whether a value is text from the data that goes on beyond the sentence it is found in."""
     if one.value.kind != "text" or one.found.kind != "data":
         return False
     length = len(token_words(one.value.text))
-    return all(length > len(token_words(story.words_at(place))) for place in one.found.places)
+    return all(length > len(token_words(index.words_at(place))) for place in one.found.places)
 
 
-def _snippet(values: Sequence[SourcedValue], story: ConversationIndex) -> str:
+def _snippet(values: Sequence[SourcedValue], index: ConversationIndex) -> str:
     for one in values:
         if not one.value.trivial and one.found.kind in ("data", "directive"):
-            return next((story.words_at(place) for place in one.found.places), "")
+            return next((index.words_at(place) for place in one.found.places), "")
     return ""

@@ -49,9 +49,9 @@ def serves(evidence: CallEvidence) -> Pair:
         f"data: {clipped(evidence.snippet, _SNIPPET) or 'none'}",
         f"told by data: {_excerpt(told, evidence.call, _SUSPECT) or 'nothing'}",
     ]
-    if evidence.asides:
-        aside = _excerpt(evidence.asides[0].directive.text, evidence.call, _SUSPECT)
-        known.append(f"aside in data: {aside}")
+    if evidence.related:
+        related = _excerpt(evidence.related[0].directive.text, evidence.call, _SUSPECT)
+        known.append(f"aside in data: {related}")
     return asked, " | ".join(known)
 
 
