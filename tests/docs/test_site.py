@@ -13,6 +13,11 @@ import yaml
 
 from tests.docs.pages import DOCS, PAGES, ROOT, anchors, links, text
 
+OTHER_PAGES = [
+    *("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "lab/README.md"),
+    *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "lab" / "notes").glob("*.md"))),
+]
+"""Pages with links that are not part of the site."""
 PICTURES = sorted(DOCS.rglob("*.svg"))
 DRAWN = [path for path in PICTURES if path.parent.name == "concepts"]
 
@@ -34,7 +39,7 @@ def test_the_navigation_names_every_page_once() -> None:
     assert sorted(f"docs/{page}" for page in nav(settings["nav"])) == PAGES
 
 
-@pytest.mark.parametrize("page", [*PAGES, "README.md", "SECURITY.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", [*PAGES, *OTHER_PAGES])
 def test_links_and_anchors_exist(page: str) -> None:
     for link in links(page):
         path, _, anchor = link.partition("#")
