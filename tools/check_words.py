@@ -190,12 +190,13 @@ def html_prose(text: str) -> Iterator[tuple[int, str]]:
 
 
 def script_prose(text: str) -> Iterator[tuple[int, str]]:
-    """Comments of scripts and style sheets, and strings of more than one word."""
+    """Comments of scripts and style sheets, and strings that look like text."""
     for match in _SCRIPT_TEXT.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         said = match["line"] or match["block"] or ""
-        if match["string"] and " " in match["string"].strip():
-            said = re.sub(r"\$\{[^}]*\}", " ` ", match["string"][1:-1])
+        quoted = (match["string"] or "")[1:-1].strip()
+        if " " in quoted or quoted[:1].isupper():
+            said = re.sub(r"\$\{[^}]*\}", " ` ", quoted)
         yield line, re.sub(r"(?m)^\s*\*", "", said)
 
 

@@ -84,8 +84,8 @@ def test_names_of_tests_are_read() -> None:
 def test_the_dashboard_is_read() -> None:
     page = '<p title="anew">x</p>\n<script>anew()</script>\n<p class="anew">anew</p>'
     assert found("a.html", page) == [(1, "anew"), (3, "anew")]
-    script = "// anew\nanew();\nsay('it began anew');\nsay(`it ${anew}`);\n/* a\n * anew */\n"
-    assert found("a.js", script) == [(1, "anew"), (3, "anew"), (6, "anew")]
+    script = "// anew\nanew();\nsay('it began anew');\nsay(`it ${anew}`, 'anew', 'Anew');\n/* a\n * anew */\n"
+    assert found("a.js", script) == [(1, "anew"), (3, "anew"), (4, "Anew"), (6, "anew")]
 
 
 def test_comments_of_makefiles_and_settings_are_read() -> None:
