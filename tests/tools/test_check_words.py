@@ -84,7 +84,8 @@ def test_names_of_tests_are_read() -> None:
 def test_the_dashboard_is_read() -> None:
     page = '<p title="anew">x</p>\n<script>anew()</script>\n<p class="anew">anew</p>'
     assert found("a.html", page) == [(1, "anew"), (3, "anew")]
-    script = "// anew\nanew();\nsay('it began anew');\nsay(`it ${anew}`, 'anew', 'Anew');\n/* a\n * anew */\n"
+    calls = "say('it began anew');\nsay(`it ${anew}`, 'anew', 'Anew');"
+    script = f"// anew\nanew();\n{calls}\n/* a\n * anew */\n"
     assert found("a.js", script) == [(1, "anew"), (3, "anew"), (4, "Anew"), (6, "anew")]
 
 
