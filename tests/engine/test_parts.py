@@ -15,8 +15,9 @@ from taskshield.core.policy import OutputResponse, Policy
 from taskshield.core.tools import Tier
 from taskshield.engine.decide import decide
 from taskshield.engine.policy import strictest
-from taskshield.engine.state import SessionState, after, new_tasks, view
+from taskshield.engine.state import SessionState, after, new_tasks
 from taskshield.engine.tool_functions import as_json, as_text, spec_of
+from taskshield.engine.view import view
 
 
 def case(text: str, *assessed: AssessedInstruction, policy: Policy | None = None) -> Case:

@@ -1,1 +1,4 @@
-"""The algorithm: session state, policy and feedback as pure functions, and one file that awaits."""
+"""The algorithm: session state, findings, policy and feedback as pure functions.
+
+`session` is the only module that awaits a judge. Nothing here reads a wire format or a store.
+"""

@@ -1,7 +1,7 @@
 """Which tools' definitions name a value of a call that the user did not name.
 
-Definitions are written by whoever offers a tool, and agents read all of them. Where such a value
-stands in one, its author may have asked for the call.
+The provider of a tool writes its definition, and the agent reads all definitions. If one holds such
+a value, its author may have asked for the call.
 """
 
 import json
@@ -12,25 +12,25 @@ from taskshield.core.messages import ToolCall
 from taskshield.core.tools import ToolSpec
 
 _SHORTEST = 4
-"""Characters of a value that is recognised elsewhere."""
+"""Shorter values are too common to say anything."""
 
 
 def tools_naming_values(
-    tools: Iterable[ToolSpec], calls: Iterable[ToolCall], asked: Iterable[str]
+    tools: Iterable[ToolSpec], calls: Iterable[ToolCall], user_texts: Iterable[str]
 ) -> tuple[ToolSpec, ...]:
-    """The tools whose definitions name a value of these calls that is not in the user's words."""
+    """The tools whose definitions name a value of these calls that is not in the user's texts."""
     values = {value for call in calls for value in _values(call.arguments)}
-    yours = "\n".join(asked).casefold() if values else ""
-    values = {value for value in values if value.casefold() not in yours}
+    from_user = "\n".join(user_texts).casefold() if values else ""
+    values = {value for value in values if value.casefold() not in from_user}
     if not values:
         return ()
-    return tuple(spec for spec in tools if _names("\n".join(spec.texts), values))
+    return tuple(spec for spec in tools if _name_a_value("\n".join(spec.texts), values))
 
 
-def _names(words: str, values: Iterable[str]) -> bool:
-    """Whether one of the values stands in these words as it is, and not within another word."""
+def _name_a_value(text: str, values: Iterable[str]) -> bool:
+    """Whether the text has one of the values as a word of its own."""
     return any(
-        value in words and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", words) for value in values
+        value in text and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) for value in values
     )
 
 

@@ -1,4 +1,4 @@
-"""From a judge's reading to findings: the algorithm's step 3."""
+"""From a judge's scores to findings: step 3 of the algorithm."""
 
 import math
 from dataclasses import replace
@@ -8,13 +8,13 @@ from taskshield.core.decisions import Case, Finding
 from taskshield.core.instructions import Instruction, Origin
 
 
-def finding(item: AssessedInstruction, case: Case) -> Finding:
-    """The verdict on one instruction. Policy has not spoken yet: the action is still "allow"."""
+def judge_instruction(item: AssessedInstruction, case: Case) -> Finding:
+    """The finding on one instruction, before policy: its action is still "allow"."""
     epsilon = item.epsilon if case.policy.epsilon is None else case.policy.epsilon
     total = math.fsum(score.value for score in item.scores)
-    taint = _explanation(item)
-    unmet = sum(score.value for score in item.objective_scores) <= epsilon
-    outside = bool(item.objective_scores) and unmet
+    taint = _explaining_taint(item)
+    objective_total = sum(score.value for score in item.objective_scores)
+    off_objective = bool(item.objective_scores) and objective_total <= epsilon
     draft = Finding(
         instruction=_instruction(item, case),
         call_id=item.call_id,
@@ -24,15 +24,15 @@ def finding(item: AssessedInstruction, case: Case) -> Finding:
         taint=taint,
         total=total,
         epsilon=epsilon,
-        aligned=total > epsilon and not outside and taint is None,
+        aligned=total > epsilon and not off_objective and taint is None,
         approved=False,
         action="allow",
         reason="",
     )
-    return replace(draft, reason=_reason(draft, outside, case))
+    return replace(draft, reason=_reason(draft, off_objective, case))
 
 
-def _explanation(item: AssessedInstruction) -> Score | None:
+def _explaining_taint(item: AssessedInstruction) -> Score | None:
     """The tainted directive that explains the instruction better than any task of the user does."""
     strongest = max(item.taint_scores, key=lambda score: score.value, default=None)
     best_task = max((score.value for score in item.scores), default=0.0)
@@ -52,19 +52,19 @@ def _instruction(item: AssessedInstruction, case: Case) -> Instruction:
     return Instruction(text=item.text, level=case.message.level, origin=origin)
 
 
-def _reason(draft: Finding, outside: bool, case: Case) -> str:
+def _reason(draft: Finding, off_objective: bool, case: Case) -> str:
     if draft.taint is not None:
         if draft.taint.reason.strip():
             return draft.taint.reason
         source = next(item for item in case.tainted if item.id == draft.taint.target)
-        place = source.instruction.origin.tool
-        where = "tool output" if place is None else f"the output of {place}"
+        tool = source.instruction.origin.tool
+        where = "tool output" if tool is None else f"the output of {tool}"
         return f"An instruction found in {where} explains it better than any task of the user does."
     if draft.total <= draft.epsilon:
         if not draft.scores:
             return "The user has not given any task yet."
         return _best(draft.scores).reason
-    if outside:
+    if off_objective:
         return _best(draft.objective_scores).reason
     return _best(draft.scores).reason
 

@@ -1,9 +1,9 @@
-"""How much harm a tool could do, inferred from what is known about it.
+"""The risk tier of a tool, inferred from its definition.
 
-The guess rests on everyday English verbs and nouns in the tool's name and the first words of its
-description, on its parameters, and on MCP annotations. Annotations and descriptions come from the
-tool's author: they can raise the tier, but lower it only where the name says nothing, or nothing
-that need be a verb. A description that begins with a thing tells what the tool returns.
+The inference rests on common English verbs and nouns in the tool's name and in the first words of
+its description, on its parameters, and on MCP annotations. Annotations and descriptions come from
+the tool's author: they can raise the tier, but lower it only if the name has no word that must be a
+verb. A description that begins with a noun phrase says what the tool returns.
 """
 
 import re
@@ -71,45 +71,45 @@ _VERBS = _READ_VERBS.union(*_VERB_TIERS.values())
 _ADDRESS_PARAMETERS = frozenset("url uri urls uris link href endpoint webhook domain".split())
 _COMMAND_PARAMETERS = frozenset("sql command cmd script shell".split())
 _JOINING = frozenset("and or then".split())
-_OF_STATES = frozenset(
+_STATE_WORDS = frozenset(
     "current how last latest newest recent what when where whether which who whose".split()
 )
-"""A description that begins with one of these tells how things are."""
+"""A description that begins with one of these describes a state."""
 _ARTICLES = frozenset("a all an any each every full its my one our the their your".split())
-_BEFORE_THINGS = _OF_STATES | _ARTICLES
-"""What follows one of these is no verb."""
+_BEFORE_NOUNS = _STATE_WORDS | _ARTICLES
+"""The word after one of these is no verb."""
 _ALSO_ANSWERING = frozenset("download generate open run".split())
-"""Verbs of tools that act, and of such as only answer: "Run a query"."""
-_AFTER_THINGS = frozenset("about between by of since".split())
-"""What stands before one of these is a thing, or a deed."""
-_BESIDE_THINGS = _AFTER_THINGS | {"with"}
-"""One of these tells more of a thing that stands before it."""
-_TOOLS = frozenset(
+"""Verbs of tools that act and of tools that only answer: "Run a query"."""
+_AFTER_NOUNS = frozenset("about between by of since".split())
+"""The word before one of these is a noun, possibly one for an action."""
+_BESIDE_NOUNS = _AFTER_NOUNS | {"with"}
+"""One of these qualifies the noun before it."""
+_TOOL_NOUNS = frozenset(
     "action agent api assistant client command endpoint function helper integration interface"
     " manager method module operation plugin service tool utility way wrapper".split()
 )
-"""What a description may call the tool itself: it tells nothing about what it returns."""
-_ALSO_THINGS = frozenset(
+"""Nouns for the tool itself: they say nothing about what it returns."""
+_ALSO_NOUNS = frozenset(
     "archive book call comment copy draft email label log mail message note post print"
     " record report request schedule star store tag text".split()
 )
-"""Verbs that name things as often: `autobelay_log`."""
-_NEAR = 6
-"""Words of a description in which "to" tells of a deed."""
-_DEED = re.compile(r"(?:[st]ion|ment|al|ing)s?$")
-"""How words for deeds end, and some others."""
+"""Verbs that are as often nouns: `autobelay_log`."""
+_TO_WITHIN = 6
+"""First words of a description in which "to" points to an action."""
+_ACTION_ENDING = re.compile(r"(?:[st]ion|ment|al|ing)s?$")
+"""Endings of nouns for actions, and of some others."""
 _GRAVE = (Tier.DESTRUCTIVE, Tier.FINANCIAL, Tier.ACCESS)
 _OPENING_LENGTH = 200
 
 
 def tier_of(name: str, tools: Mapping[str, ToolSpec], policy: Policy) -> Tier:
-    """The risk tier of a tool; a tool that was never declared is never harmless."""
+    """The risk tier of a tool; that of an undeclared tool is never read."""
     override = policy.tiers.get(name)
     if override is not None:
         return override
     spec = tools.get(name)
     if spec is None:
-        return _worst(_named(_own_words(name)) or Tier.WRITE, Tier.WRITE)
+        return _graver(_tier_of_name(_own_words(name)) or Tier.WRITE, Tier.WRITE)
     return infer(spec)
 
 
@@ -118,56 +118,56 @@ def infer(spec: ToolSpec) -> Tier:
     hints = spec.annotations
     words = _own_words(spec.name)
     opening = _opening(spec.description)
-    tier, described = _named(words), _described(opening)
+    tier, described = _tier_of_name(words), _tier_of_opening(opening)
     if tier is None:
         tier = described
     elif described in _GRAVE:
-        tier = _gravest([tier, _described(_without_things(opening))])
+        tier = _gravest([tier, _tier_of_opening(_without_nouns(opening))])
     if (
         tier not in _GRAVE
-        and _may_be_a_thing(words)
-        and _tells_what_there_is(spec.description, opening)
+        and _may_be_a_noun(words)
+        and _describes_a_result(spec.description, opening)
     ):
         tier = Tier.READ
     if tier is Tier.READ:
-        tier = _deed_to_a_thing(opening) or tier
+        tier = _tier_of_verb_and_article(opening) or tier
     if tier is None:
         tier = Tier.READ if hints.read_only else Tier.WRITE
     if hints.read_only is False:
-        tier = _worst(tier, Tier.WRITE)
+        tier = _graver(tier, Tier.WRITE)
     if hints.destructive and not hints.read_only:
-        tier = _worst(tier, Tier.DESTRUCTIVE)
+        tier = _graver(tier, Tier.DESTRUCTIVE)
     parameters = _parameters(spec.parameters)
     if hints.open_world or not parameters.isdisjoint(_ADDRESS_PARAMETERS):
-        tier = _worst(tier, Tier.EXTERNAL)
+        tier = _graver(tier, Tier.EXTERNAL)
     if not parameters.isdisjoint(_COMMAND_PARAMETERS):
-        tier = _worst(tier, Tier.DESTRUCTIVE)
+        tier = _graver(tier, Tier.DESTRUCTIVE)
     return tier
 
 
 def _own_words(name: str) -> list[str]:
-    """The words of a tool's own name, without those of its MCP server (`mcp__server__tool`).
+    """The words of a tool's own name, without its MCP server (`mcp__server__tool`).
 
-    Nor those of its namespace (`mail.search_mails`), unless nothing else says what it does.
+    Its namespace (`mail.search_mails`) counts only if the rest has no verb.
     """
     name = name.split("__", 2)[-1] if name.startswith("mcp__") else name
     last = name_words(re.split(r"[./:]", name)[-1])
     return last if _VERBS.intersection(last) else name_words(name)
 
 
-def _named(words: list[str]) -> Tier | None:
-    """The gravest tier that any part of a name speaks for ("find_and_delete" has two parts)."""
+def _tier_of_name(words: list[str]) -> Tier | None:
+    """The gravest tier of the parts of a name ("find_and_delete" has two parts)."""
     parts: list[list[str]] = [[]]
     for word in words:
         if word in _JOINING:
             parts.append([])
         else:
             parts[-1].append(word)
-    return _gravest([_of_part(part) for part in parts])
+    return _gravest([_tier_of_part(part) for part in parts])
 
 
-def _of_part(words: list[str], *, nouns: bool = True) -> Tier | None:
-    """The tier that the first verb speaks for, with the nouns around it; None without a verb."""
+def _tier_of_part(words: list[str], *, nouns: bool = True) -> Tier | None:
+    """The tier of the first verb and of the nouns around it; None without a verb."""
     if words[:2] == ["check", "out"]:
         return Tier.FINANCIAL
     for position, word in enumerate(words):
@@ -186,58 +186,58 @@ def _opening(description: str) -> list[str]:
     return name_words(description[:_OPENING_LENGTH].split(".", 1)[0])
 
 
-def _described(opening: list[str]) -> Tier | None:
-    """The tier that a description's opening speaks for ("Returns ...", "This tool sends ...")."""
-    tier = _of_part([_stem(word) for word in opening[:8]], nouns=False)
-    return None if tier is Tier.READ and _begins_with_another_deed(opening) else tier
+def _tier_of_opening(opening: list[str]) -> Tier | None:
+    """The tier of a description's opening ("Returns ...", "This tool sends ...")."""
+    tier = _tier_of_part([_stem(word) for word in opening[:8]], nouns=False)
+    return None if tier is Tier.READ and _begins_with_unknown_verb(opening) else tier
 
 
-def _begins_with_another_deed(opening: list[str]) -> bool:
-    """Whether it begins like "Void a track ...": the verb is none we know, and no look-up's."""
+def _begins_with_unknown_verb(opening: list[str]) -> bool:
+    """Whether it begins with an unknown verb, like "Void a track ...": that is no read verb."""
     match opening:
-        case [verb, article, *_] if article in _ARTICLES and verb not in _BEFORE_THINGS:
+        case [verb, article, *_] if article in _ARTICLES and verb not in _BEFORE_NOUNS:
             return _stem(verb) not in _VERBS
         case _:
             return False
 
 
-def _deed_to_a_thing(opening: list[str]) -> Tier | None:
-    """The tier of a description that begins like "Add a ...", whatever `list_add` seems to do."""
+def _tier_of_verb_and_article(opening: list[str]) -> Tier | None:
+    """The tier of a description that begins like "Add a ...", whatever its name says."""
     match opening:
         case [verb, article, *_] if article in _ARTICLES and _stem(verb) not in _ALSO_ANSWERING:
-            return _described([verb])
+            return _tier_of_opening([verb])
         case _:
             return None
 
 
-def _without_things(opening: list[str]) -> list[str]:
-    """The words that may be verbs: in "One order with its thread", order is none."""
-    return [word for last, word in pairwise(["", *opening]) if last not in _BEFORE_THINGS]
+def _without_nouns(opening: list[str]) -> list[str]:
+    """The words that may be verbs: "order" in "One order with its thread" is none."""
+    return [word for last, word in pairwise(["", *opening]) if last not in _BEFORE_NOUNS]
 
 
-def _tells_what_there_is(description: str, opening: list[str]) -> bool:
-    """Whether it begins with a thing ("Text of ...", "The latest ...") and tells of no deed."""
+def _describes_a_result(description: str, opening: list[str]) -> bool:
+    """Whether it begins with a noun phrase ("Text of ...") and names no action."""
     first, second = (*opening[:2], "", "")[:2]
     # "Añade" does not begin with "a"
     begun = re.match(rf"{first}\W", description[:_OPENING_LENGTH].lower())
-    sent = "to" in opening[:_NEAR]  # "A message to ..."
-    if not second or begun is None or sent or not _TOOLS.isdisjoint(opening):
+    sent = "to" in opening[:_TO_WITHIN]  # "A message to ..."
+    if not second or begun is None or sent or not _TOOL_NOUNS.isdisjoint(opening):
         return False
-    if first in _BEFORE_THINGS:
-        told = first in _OF_STATES or not _BESIDE_THINGS.isdisjoint(opening)
+    if first in _BEFORE_NOUNS:
+        is_result = first in _STATE_WORDS or not _BESIDE_NOUNS.isdisjoint(opening)
     else:
-        is_deed = _stem(first) in _VERBS - _ALSO_THINGS or _DEED.search(first) is not None
-        told = second in _AFTER_THINGS and not is_deed
-    return told and _described(_without_things(opening)[1:]) in (None, Tier.READ)
+        is_action = _stem(first) in _VERBS - _ALSO_NOUNS or _ACTION_ENDING.search(first) is not None
+        is_result = second in _AFTER_NOUNS and not is_action
+    return is_result and _tier_of_opening(_without_nouns(opening)[1:]) in (None, Tier.READ)
 
 
-def _may_be_a_thing(words: list[str]) -> bool:
-    """Whether no word of a name need be a verb."""
-    return _VERBS.intersection(words) <= _ALSO_THINGS and not _VERBS.intersection(words[:1])
+def _may_be_a_noun(words: list[str]) -> bool:
+    """Whether a name has no word that must be a verb."""
+    return _VERBS.intersection(words) <= _ALSO_NOUNS and not _VERBS.intersection(words[:1])
 
 
 def _stem(word: str) -> str:
-    """Third person to base form, for words the lists know: returns, fetches, queries."""
+    """Third person to base form, for words in the lists: returns, fetches, queries."""
     bases = (word, word.removesuffix("s"), word.removesuffix("es"), f"{word.removesuffix('ies')}y")
     return next((base for base in bases if base in _VERBS), word)
 
@@ -249,7 +249,7 @@ def _parameters(schema: Mapping[str, object]) -> set[str]:
     return {word for name in names for word in name_words(str(name))}
 
 
-def _worst(one: Tier, other: Tier) -> Tier:
+def _graver(one: Tier, other: Tier) -> Tier:
     return max(one, other, key=_SEVERITY.index)
 
 

@@ -1,25 +1,19 @@
-"""A guarded conversation. The only file of the engine that waits for a judge.
+"""A guarded conversation. The only module of the engine that awaits a judge.
 
 asyncio is imported when a session is made: it is a third of the time of `import taskshield`.
 """
 
-import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial, wraps
-from typing import Any, assert_never
+from typing import Any
 
-from taskshield.core.assessments import AssessedInstruction, TaskAssessment, TaskDraft, Trace
+from taskshield.core.assessments import TaskAssessment, TaskDraft, Trace
 from taskshield.core.completeness import check_assessment, check_task_assessment
-from taskshield.core.decisions import Case, Decision, Outage
-from taskshield.core.errors import (
-    ConversationError,
-    JudgeError,
-    JudgeUnavailable,
-)
+from taskshield.core.decisions import Case, Decision
+from taskshield.core.errors import ConversationError, JudgeError
 from taskshield.core.instructions import Span, TaskSet
 from taskshield.core.judge import Judge
 from taskshield.core.levels import Level
@@ -27,32 +21,32 @@ from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.policy import Policy
 from taskshield.core.tools import ToolSpec
 from taskshield.core.usage import NO_USAGE, Usage
+from taskshield.engine.cases import (
+    any_error_as_outage,
+    case_without_task,
+    failed_case,
+    needs_no_check,
+)
 from taskshield.engine.decide import decide
 from taskshield.engine.state import (
     SessionState,
     after,
-    answered_call,
-    has_unread_system,
     new_tasks,
-    tiers,
-    view,
     with_approval,
     with_objectives,
 )
 from taskshield.engine.tool_functions import arguments_of, as_json, guarded_call, is_async, spec_of
+from taskshield.engine.view import answered_call, has_unread_system, tiers, view
 
 Arguments = Mapping[str, object] | str
 """Tool arguments: an object, or the text that the model wrote."""
 
-_NO_WORDS = re.compile(r"true|false|null|none|[\d.,:;%()\[\]{}'\"+/\s-]{0,64}", re.IGNORECASE)
-"""Texts too bare to hold a directive: blank, a number, a date, an empty list, a JSON literal."""
-
 
 class EngineSession:
-    """One conversation under guard.
+    """One guarded conversation.
 
-    Its methods may run concurrently: everything waits while a message of the user is being read;
-    checks of calls and outputs run side by side.
+    Its methods may run concurrently. Checks of calls and outputs run side by side; all of them wait
+    while a judge reads a message of the user, because it may change the tasks.
     """
 
     def __init__(
@@ -69,7 +63,7 @@ class EngineSession:
         self._on_decision = on_decision
         import asyncio
 
-        self._goals = asyncio.Lock()
+        self._goals_lock = asyncio.Lock()
 
     @property
     def state(self) -> SessionState:
@@ -83,22 +77,22 @@ class EngineSession:
 
     @property
     def rounds_left(self) -> int:
-        """Feedback rounds left in this turn; at 0 a misaligned call is blocked for good."""
+        """Feedback rounds left in this turn; at 0 a misaligned call is blocked."""
         return max(0, self._policy.rounds - self._state.rounds_used)
 
     @property
     def exhausted(self) -> bool:
-        """Whether the rounds of this turn are spent."""
+        """Whether no feedback round is left in this turn."""
         return self.rounds_left == 0
 
     async def user(self, text: str) -> Decision:
-        """Take in what the user says: the task set grows."""
+        """Add a message of the user. The task set grows."""
         return await self.add(text_message(Level.USER, text))
 
     async def assistant(
         self, text: str | None = None, tool_calls: Iterable[ToolCall] = ()
     ) -> Decision:
-        """Check what the agent says and wants to do, all in one go."""
+        """Check what the agent says and all its tool calls together."""
         message = text_message(Level.ASSISTANT, "" if text is None else text)
         return await self.add(replace(message, tool_calls=tuple(tool_calls)))
 
@@ -119,30 +113,30 @@ class EngineSession:
         return await self.add(replace(message, answers=call_id, is_error=is_error))
 
     async def add(self, message: Message) -> Decision:
-        """Take in a message of any level.
+        """Add a message of any level, and check it.
 
         Raises:
             ConversationError: Two calls of the message share an id.
         """
         started = time.perf_counter()
         if len({call.id for call in message.tool_calls}) < len(message.tool_calls):
-            raise ConversationError("two tool calls of one message share an id")
-        async with self._goals:
+            raise ConversationError("Two tool calls of the message have the same id.")
+        async with self._goals_lock:
             case = self._case(message)
             self._state = replace(self._state, messages=case.index + 1)
-            if _nothing_to_check(message):
+            if needs_no_check(message):
                 return self._conclude(case, started)
             if message.level is Level.USER:
                 return self._conclude(await self._read_tasks(case), started)
         assessed = await self._assess(case)
-        while assessed.tasks != self._state.tasks:  # the user has spoken meanwhile: judge anew
+        while assessed.tasks != self._state.tasks:  # the user has spoken: judge again
             assessed = await self._assess(replace(case, trace=assessed.trace))
         return self._conclude(assessed, started)
 
     def approve(self, decision: Decision) -> None:
-        """Let through, once and in this turn of the user, what the decision held back.
+        """Allow what the decision blocked: once, and only until the user speaks again.
 
-        This is a person's word: never call it on behalf of the agent.
+        Only a person may decide this. Never call it on behalf of the agent.
 
         Raises:
             ConversationError: The user has spoken since the decision.
@@ -150,7 +144,7 @@ class EngineSession:
         self._state = with_approval(self._state, decision)
 
     def declare(self, *tools: ToolSpec) -> None:
-        """Tell the session about more tools."""
+        """Add tools that the agent may call."""
         declared = {tool.name: tool for tool in tools}
         self._state = replace(self._state, tools={**self._state.tools, **declared})
 
@@ -159,7 +153,7 @@ class EngineSession:
     ) -> Callable[..., Awaitable[Any]]:
         """Wrap a Python tool, sync or async; a sync one runs in a thread.
 
-        A call that is not allowed is not executed; its feedback is returned instead.
+        A call that is not allowed is not executed; the wrapper returns the feedback instead.
         """
         import asyncio
 
@@ -192,10 +186,10 @@ class EngineSession:
         )
 
     async def _assess(self, case: Case) -> Case:
-        """Have a message of the agent or a tool judged, against the goals as they are now."""
+        """Let the judge assess a message of the agent or a tool, with the tasks as they are now."""
         message = case.message
         try:
-            async with self._goals:
+            async with self._goals_lock:
                 spent = case.trace.usage + await self._read_objectives()
                 shown = view(self._state, message, self._policy)
             case = replace(
@@ -206,49 +200,51 @@ class EngineSession:
                 trace=replace(case.trace, usage=spent),
             )
             if message.tool_calls and not len(shown.tasks):
-                return _without_task(case)
-            with _failing_as_outage():
-                reading = await self._judge.assess(message, shown)
-                check_assessment(reading, message, shown)
+                return case_without_task(case)
+            with any_error_as_outage():
+                answer = await self._judge.assess(message, shown)
+                check_assessment(answer, message, shown)
         except JudgeError as error:
-            return _failed(case, error)
+            return failed_case(case, error)
         return replace(
             case,
             check="executed",
-            assessed=reading.items,
-            trace=replace(reading.trace, usage=spent + reading.trace.usage),
+            assessed=answer.items,
+            trace=replace(answer.trace, usage=spent + answer.trace.usage),
         )
 
     async def _read_tasks(self, case: Case) -> Case:
         message = case.message
         try:
-            reading = await self._read(message)
+            answer = await self._read(message)
         except JudgeError as error:
-            # The user's own words, uncut, are a sound task; without any, all else is blocked.
+            # The whole message is a sound task. Without a task, every call would be blocked.
             whole = TaskDraft(text=message.text, span=Span(start=0, end=len(message.text)))
-            return _failed(replace(case, tasks=new_tasks(self._state, [whole], case.index)), error)
-        tasks = new_tasks(self._state, reading.tasks, case.index)
-        return replace(case, check="executed", tasks=tasks, trace=reading.trace)
+            return failed_case(
+                replace(case, tasks=new_tasks(self._state, [whole], case.index)), error
+            )
+        tasks = new_tasks(self._state, answer.tasks, case.index)
+        return replace(case, check="executed", tasks=tasks, trace=answer.trace)
 
     async def _read(self, message: Message) -> TaskAssessment:
-        """Have a message of the user or the system read, and the objectives with it."""
+        """Let the judge read a message of the user or the system, and unread objectives with it."""
         shown = view(self._state, message, self._policy)
-        with _failing_as_outage():
-            reading = await self._judge.tasks(message, shown)
-            check_task_assessment(reading)
+        with any_error_as_outage():
+            answer = await self._judge.tasks(message, shown)
+            check_task_assessment(answer)
         if shown.unread_system or message.level is Level.SYSTEM:
-            self._state = with_objectives(self._state, reading.objectives, self._policy)
-        return reading
+            self._state = with_objectives(self._state, answer.objectives, self._policy)
+        return answer
 
     async def _read_objectives(self) -> Usage:
-        """Read a system message that came, or could not be read, since the user last spoke."""
+        """Read the system message, if it is new or could not be read before."""
         if not has_unread_system(self._state, self._policy):
             return NO_USAGE
-        reading = await self._read(text_message(Level.SYSTEM, self._state.system))
-        return reading.trace.usage
+        answer = await self._read(text_message(Level.SYSTEM, self._state.system))
+        return answer.trace.usage
 
     def _conclude(self, case: Case, started: float) -> Decision:
-        """Decide and move on. Nothing is awaited here, so concurrent checks cannot interleave."""
+        """Decide and update the state. Nothing is awaited here, so checks cannot interleave."""
         state = self._state
         decision = decide(
             replace(
@@ -263,45 +259,3 @@ class EngineSession:
         if self._on_decision is not None:
             self._on_decision(decision)
         return decision
-
-
-def _nothing_to_check(message: Message) -> bool:
-    text = message.text.strip()
-    match message.level:
-        case Level.SYSTEM:
-            return True
-        case Level.USER:
-            return not text  # "2" may choose an option
-        case Level.ASSISTANT | Level.TOOL:
-            return not message.tool_calls and _NO_WORDS.fullmatch(text) is not None
-        case _ as unreachable:
-            assert_never(unreachable)
-
-
-def _failed(case: Case, error: JudgeError) -> Case:
-    return replace(
-        case,
-        check="failed",
-        outage=Outage(kind=error.kind, detail=str(error)),
-        trace=replace(case.trace, usage=case.trace.usage + error.usage),
-    )
-
-
-def _without_task(case: Case) -> Case:
-    """No task, no judge: what serves nothing is misaligned by the algorithm itself."""
-    calls = tuple(
-        AssessedInstruction(text=call.describe(), call_id=call.id, scores=())
-        for call in case.message.tool_calls
-    )
-    return replace(case, check="executed", objectives=(), assessed=calls)
-
-
-@contextmanager
-def _failing_as_outage() -> Iterator[None]:
-    """A judge may be anyone's plugin: one that breaks has given no verdict, like one that fails."""
-    try:
-        yield
-    except JudgeError:
-        raise
-    except Exception as error:
-        raise JudgeUnavailable(f"the judge broke: {type(error).__name__}") from error

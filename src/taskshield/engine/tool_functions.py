@@ -1,4 +1,4 @@
-"""A Python function as a guarded tool: checked before it runs, its result before it is read."""
+"""Python functions as guarded tools: calls are checked before, results after they run."""
 
 import functools
 import inspect
@@ -14,14 +14,14 @@ _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", 
 
 
 class Checks(Protocol):
-    """The two checks of a session that a tool goes through."""
+    """The two checks around the run of a tool."""
 
     async def tool_call(self, name: str, arguments: Mapping[str, object]) -> Decision:
         """Check the call before it runs."""
         ...
 
     async def tool_output(self, call_id: str, text: str, *, is_error: bool = False) -> Decision:
-        """Check the result before it is read."""
+        """Check the result before the agent reads it."""
         ...
 
 
@@ -34,9 +34,9 @@ async def guarded_call(
     """Run a tool between its two checks.
 
     Returns:
-        The tool's own result where it passed unchanged and is plain JSON data. Otherwise text for
-        the agent: the feedback on a refused call, the annotated or redacted output, or for any
-        other object the text that was checked.
+        The tool's own result, if it passed unchanged and is plain JSON data. Otherwise a text for
+        the agent: the feedback on a blocked call, the annotated or redacted output, or for other
+        objects the text that was checked.
 
     Raises:
         ToolOutputRejected: The tool raised, and its error text tried to direct the agent.
@@ -59,18 +59,18 @@ async def guarded_call(
         raise ToolOutputRejected(failed.content) from None
     text = as_text(result)
     passed = await checks.tool_output(call_id, text)
-    # What was checked is the text. Of any other object there may be more to read than that.
+    # Only the text was checked; an object that is not plain data may say more than its text.
     return result if passed.content == text and _is_plain(result) else passed.content
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether calling it gives something to await; true of objects with an async `__call__`."""
+    """Whether a call of it must be awaited; also for objects with an async `__call__`."""
     call = getattr(function, "__call__", None)  # noqa: B004
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
 def spec_of(function: Callable[..., Any], name: str | None = None) -> ToolSpec:
-    """The spec that the function's name, signature and docstring give."""
+    """The tool spec from the function's name, signature and docstring."""
     signature = inspect.signature(function)
     properties = {
         parameter.name: {"type": _json_type(parameter.annotation)}
@@ -87,15 +87,15 @@ def spec_of(function: Callable[..., Any], name: str | None = None) -> ToolSpec:
 def arguments_of(
     function: Callable[..., Any], args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> Mapping[str, object]:
-    """The arguments of a call by name. Raises TypeError as the call itself would."""
+    """The arguments of a call by name. Raises TypeError where the call itself would."""
     return dict(inspect.signature(function).bind(*args, **kwargs).arguments)
 
 
 def as_json(value: object) -> str:
-    """JSON text of a value; what JSON does not know is written as its string form."""
+    """JSON text of a value; objects that JSON does not know become their string form."""
     try:
         return json.dumps(value, default=str, ensure_ascii=False)
-    except (TypeError, ValueError):  # keys that JSON does not have, or a circle
+    except (TypeError, ValueError):  # keys that JSON does not allow, or a circular reference
         return str(value)
     except RecursionError:
         return f"<{type(value).__name__}, nested too deeply>"
@@ -113,7 +113,7 @@ def _json_type(annotation: object) -> str:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether JSON says all there is to say about the value."""
+    """Whether the value is the same after a round trip through JSON."""
     try:
         return value is None or bool(json.loads(json.dumps(value)) == value)
     except (TypeError, ValueError, RecursionError):

@@ -187,7 +187,7 @@ def test_a_conversation_that_makes_no_sense_keeps_what_was_found_before() -> Non
     )
     journal, findings = check(payload)
     assert len(findings) == 2
-    assert journal["error"] == "message 6: two tool calls of one message share an id"
+    assert journal["error"] == "message 6: Two tool calls of the message have the same id."
 
 
 def test_pictures_are_counted() -> None:
