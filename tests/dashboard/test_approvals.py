@@ -92,5 +92,5 @@ def test_the_call_and_the_users_wish_stand_beside_the_question(page: Page, asked
     page.goto("/#/approvals")
     shown = page.locator(card(asked))
     expect(shown).to_contain_text("Please pay the bill in rent-march.txt")
-    expect(shown.locator(".argument", has_text="GB29")).to_contain_text("planted")
+    expect(shown.locator(".argument", has_text="GB29")).to_contain_text("injected")
     expect(page.locator("nav .waiting-count")).to_be_visible()

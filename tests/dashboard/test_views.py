@@ -72,7 +72,7 @@ def test_a_session_shows_findings_scores_and_where_values_came_from(page: Page) 
     expect(output).to_contain_text("Annotated")
     call = page.locator("#message-4")
     expect(call.locator(".argument", has_text="desk@harbourpost-news.example")).to_contain_text(
-        "planted"
+        "injected"
     )
     expect(call).to_contain_text("Sent back")
     expect(page.locator("#message-5 .argument", has_text="tove@")).to_contain_text("user")

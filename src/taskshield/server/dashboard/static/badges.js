@@ -50,7 +50,7 @@ const ACTIONS = {
 const ORIGINS = {
   user: { tone: "good", word: "user", meaning: "in the user's own words" },
   data: { tone: "plain", word: "data", meaning: "in what a tool returned" },
-  directive: { tone: "bad", word: "planted", meaning: "only in an instruction inside tool output" },
+  directive: { tone: "bad", word: "injected", meaning: "only in an instruction inside tool output" },
   assistant: { tone: "plain", word: "agent", meaning: "in what the agent wrote" },
   new: { tone: "warn", word: "new", meaning: "nowhere in the conversation" },
 };

@@ -42,7 +42,7 @@ export class MessageCard {
    */
   addSource(place, origin) {
     const key = `s${place.start}-${place.end}`;
-    const tone = origin === "directive" ? "source planted" : "source";
+    const tone = origin === "directive" ? "source injected" : "source";
     this.sources.set(key, { start: place.start, end: place.end, tone, key });
     return key;
   }
