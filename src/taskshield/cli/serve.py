@@ -23,11 +23,14 @@ exit status:
   2  the settings are wrong, or the address or the store cannot be used
 """
 _NEEDED = (
+    "aiohttp",
+    "alembic",
+    "certifi",
     "fastapi",
     "httptools",
-    "httpx",
     "opentelemetry",
     "prometheus_client",
+    "sqlalchemy",
     "uvicorn",
     "uvloop",
 )
