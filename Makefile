@@ -30,16 +30,19 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal --durations 15 --cov --c
 MODEL_TESTS := tests/judges/embedded
 MODEL_CODE  := */judges/embedded/*
 
-# What the exam is checked with: no defence, and the two extremes.
+# What the benchmark is checked with: no defence, and the two extremes.
 EXTREMES := none allow-all block-side-effects
 
-.PHONY: help serve test check fix bench docs clean
+.PHONY: help serve quick test check fix bench docs clean
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 serve: $(SERVE) ## run the server on 127.0.0.1:8787
 	$(BIN)/taskshield serve
+
+quick: $(DEV) ## run the fast tests and those of changed modules, in under a minute
+	$(BIN)/python -m pytest -n 2 -q --quick
 
 test: $(DEV) $(WEIGHTS) $(CHROMIUM) ## run all tests with coverage
 	$(BIN)/coverage erase

@@ -11,8 +11,10 @@ from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from hypothesis import HealthCheck, settings
 
 from taskshield.settings import PREFIX
+from tests.selection import KINDS, changed_files, kinds_of, touched_tests
 
 _TESTS = Path(__file__).parent
+_TOUCHED = pytest.StashKey[set[Path]]()
 
 # How fast a test runs says how busy the machine is.
 settings.register_profile(
@@ -22,6 +24,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
+settings.register_profile("quick", settings.get_profile("house"), max_examples=10)
 settings.load_profile("house")
 # Five seconds, httpx's own, say how busy the machine is, too.
 for step in ("connect", "read", "write", "pool"):
@@ -35,41 +38,74 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ["SSL_CERT_FILE"] = str(_TESTS / "nobody.pem")
 
 _LOCAL = ("127.0.0.1", "::1", "localhost")
-_SLOW = ("test_real_llm.py", "test_cluster.py", "test_replicas.py", "test_live_llm.py")
-_UNTRACED = (
-    *(
-        "lab/benchmarks",
-        "docs",
-        "endtoend",
-        "dashboard",
-        "lab/bench/attacks",
-        "lab/bench/agentdojo/test_suites.py",
-    ),
-    *("lab/bench/run/test_workers.py", "lab/bench/run/test_worst_case.py", "test_invariants.py"),
-    *("test_matrix.py", "server/test_fuzz.py", "server/test_process.py", "adapters/proxy"),
-    *("adapters/test_robustness.py", "lab/bench/agentdojo/test_docs.py", "stores/conformance"),
-    *(
-        "stores/test_processes.py",
-        "lab/training/conversations/test_corpus.py",
-        "lab/training/examples/test_examples.py",
-    ),
-    *(
-        "lab/training/test_overlap.py",
-        "lab/training/test_shipped_course.py",
-        "lab/training/sources/test_splits.py",
-    ),
+_LONGEST = ("test_real_llm.py", "test_ray_cluster.py", "test_replicas.py", "test_live_llm.py")
+_NOT_COVERED = (
+    "adapters/proxy",
+    "adapters/test_robustness.py",
+    "dashboard",
+    "docs",
+    "endtoend",
+    "lab/bench/agentdojo/test_docs.py",
+    "lab/bench/agentdojo/test_suites.py",
+    "lab/bench/attacks",
+    "lab/bench/run/test_worst_case.py",
+    "lab/bench/run/test_workers.py",
+    "lab/benchmarks",
     "lab/training/augmentation/test_scenario_variation.py",
+    "lab/training/conversations/test_corpus.py",
+    "lab/training/examples/test_examples.py",
+    "lab/training/sources/test_splits.py",
+    "lab/training/test_overlap.py",
+    "lab/training/test_shipped_course.py",
+    "server/test_fuzz.py",
+    "server/test_process.py",
+    "stores/conformance",
+    "stores/test_processes.py",
+    "test_invariants.py",
+    "test_matrix.py",
 )
-"""Long work that coverage does not follow, which takes two thirds as long again: hardly a line is
-reached by these alone."""
+"""Long tests that coverage does not follow: it would take them two thirds longer, and they reach
+hardly a line that other tests do not."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes minutes begins first, or all wait for it at the end."""
-    items.sort(key=lambda item: item.path.name not in _SLOW)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make quick`."""
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help="only fast tests and those of changed modules, with few generated examples",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the kinds of tests, and find the tests of changed modules."""
+    for kind, what in KINDS.items():
+        config.addinivalue_line("markers", f"{kind}: {what}")
+    if config.getoption("--quick"):
+        settings.load_profile("quick")
+        config.stash[_TOUCHED] = touched_tests(changed_files())
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what `make quick` does not run before it is imported."""
+    if not config.getoption("--quick") or not collection_path.name.startswith("test_"):
+        return None
+    kinds = kinds_of(collection_path.relative_to(_TESTS).as_posix())
+    if collection_path.relative_to(_TESTS.parent) in config.stash[_TOUCHED]:
+        kinds -= {"server", "model"}  # these take seconds where the others take minutes
+    return True if kinds else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, or all wait for them at the end; mark each kind."""
+    if config.getoption("--quick"):
+        items[:] = [item for item in items if item.get_closest_marker("slow") is None]
+    items.sort(key=lambda item: item.path.name not in _LONGEST)
     for item in items:
         path = item.path.relative_to(_TESTS).as_posix()
-        if path.startswith(_UNTRACED):
+        for kind in kinds_of(path):
+            item.add_marker(kind)
+        if path.startswith(_NOT_COVERED):
             item.add_marker("no_cover")
 
 

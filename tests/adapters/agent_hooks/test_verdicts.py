@@ -337,6 +337,7 @@ def test_an_approval_goes_with_the_deny_that_waits_for_it() -> None:
     assert InterceptorResponse.parse(json.dumps(wire)).verdict.is_liftable
 
 
+@pytest.mark.slow
 def test_an_answer_that_would_be_too_large_is_a_deny() -> None:
     judge = TableJudge(
         directives=lambda text: ["Eve!"] if "Eve!" in text else [],
