@@ -253,7 +253,7 @@ def played(stream: list[bytes], bench: Bench) -> None:
             gate.release_without({B.id}, "A note.")
     except WireFormatError:
         pass
-    gate.truncated()
+    gate.fail_incomplete()
 
 
 @ALL

@@ -107,7 +107,7 @@ def round_trip(
     store = Failing() if store is None else store
     given = {"server": {"upstream": {"ahead": early}}, "policy": {"rounds": rounds}}
     settings = load(given, environment={})
-    policy = settings.policy.value()
+    policy = settings.policy.to_policy()
     checking = checker(store, by=judge, policy=policy)
     sessions, removed_calls = SessionLookup(checking, store, policy), RemovedCallsStore(store)
     forwarding = EarlyForwarding(settings)

@@ -1,7 +1,7 @@
 """WireFormat formats for a proxy between agents and models: the half of it that does no I/O.
 
-`wire` says what each wire can do and `wires` lists them. With a session, and an `upstream` that
-posts a body and gives the chunks of the answer, a guarded stream is this:
+`wire_format` says what each format can do, and `wire_formats` lists them. With a session, and a
+`provider` that posts a body and gives the chunks of the answer, a guarded stream is this:
 
     async def guarded(
         wire_format: WireFormat, body: Body, messages: Sequence[int]
@@ -13,14 +13,14 @@ posts a body and gives the chunks of the answer, a guarded stream is this:
             if place is not None and decision.content != message.text:
                 texts[place] = decision.content
         body, gate = wire_format.with_outputs(body, texts), wire_format.gate()
-        answer = await upstream(body)  # raises where the status is an error
+        answer = await provider(body)  # raises where the status is an error
         while True:
             async for event in events(answer):  # Splitter.feed for each chunk, then Splitter.close
-                for data in gate.feed(event):  # on WireFormatError: gate.failed("...")
+                for data in gate.feed(event):  # on WireFormatError: gate.fail("...")
                     yield data
             gate.close()
             if gate.complete is None:
-                ending = gate.truncated()
+                ending = gate.fail_incomplete()
                 break
             decision = await session.add(gate.complete.messages[0])
             refused = {verdict.call.id for verdict in decision.calls if not verdict.allowed}
@@ -29,7 +29,7 @@ posts a body and gives the chunks of the answer, a guarded stream is this:
                 ending = gate.release() if allowed else gate.release_without(refused, note)
                 break
             body = wire_format.with_feedback(body, gate.response, refused, decision.content)
-            answer = await upstream(body)  # where this fails: release_without
+            answer = await provider(body)  # where this fails: release_without
             for data in gate.next_round():
                 yield data
         for data in ending:
@@ -37,6 +37,6 @@ posts a body and gives the chunks of the answer, a guarded stream is this:
 
 Without streaming the loop is the same: `read_response`, then `without_calls` or `with_feedback`,
 and `usage.with_usage_of` at the end. An answer with several choices has several messages and no
-feedback rounds. `responses.resumed` says how a request goes on from an answer that the provider
-keeps.
+feedback rounds. `resumed` of the Responses format is for a request that continues a response from
+which calls were removed.
 """

@@ -1,4 +1,4 @@
-"""What a proxy sees of one request and its answer, as values."""
+"""A request and its answer as a proxy reads them: values."""
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -6,10 +6,10 @@ from typing import Any, TypeAlias
 from taskshield.core.messages import Conversation, Message
 
 Body: TypeAlias = dict[str, Any]
-"""A JSON object as it was parsed. Never changed in place: what is changed is a copy."""
+"""A parsed JSON object. Never changed in place: changes are made in a copy."""
 
 Place: TypeAlias = tuple[str | int, ...]
-"""The way to a part of a body: keys and numbers from the outside in."""
+"""The path to a part of a body: keys and numbers from the outside in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Reply:
 
     id: str | None
     messages: tuple[Message, ...]
-    """What the assistant says: one message, or one for each choice where several were asked for."""
+    """Messages of the assistant: one, or one for each choice where several were asked for."""
     can_be_continued: bool = False
     """Whether a request may name its id instead of repeating the conversation."""
 

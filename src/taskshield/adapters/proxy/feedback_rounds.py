@@ -1,4 +1,4 @@
-"""What a model is told about its calls in a feedback round."""
+"""The results that a model gets for its calls in a feedback round."""
 
 from collections.abc import Collection
 
@@ -13,6 +13,6 @@ def answer(call_id: str, refused: Collection[str], feedback: str) -> str:
     return feedback if call_id in refused else NOT_RUN
 
 
-def parted(text: str, note: str) -> str:
+def joined(text: str, note: str) -> str:
     """A text and a note after it."""
     return f"{text}\n\n{note}" if text else note

@@ -1,4 +1,4 @@
-"""From the numbers in upstream streams to those in the one stream that the client sees."""
+"""Maps the numbers in provider streams to those in the one stream that the client sees."""
 
 
 class Numbering:
@@ -8,25 +8,25 @@ class Numbering:
         self._next = 0
         self._numbers: dict[int, int] = {}
 
-    def __contains__(self, upstream: object) -> bool:
-        return upstream in self._numbers
+    def __contains__(self, number: object) -> bool:
+        return number in self._numbers
 
-    def keep(self, upstream: int) -> None:
-        """The client saw the upstream's own number."""
-        self._numbers[upstream] = upstream
-        self._next = max(self._next, upstream + 1)
+    def keep(self, number: int) -> None:
+        """The client has seen the provider's own number."""
+        self._numbers[number] = number
+        self._next = max(self._next, number + 1)
 
-    def of(self, upstream: int) -> int:
-        """The client's number for a part of the upstream's message."""
-        if upstream not in self._numbers:
-            self._numbers[upstream] = self.new()
-        return self._numbers[upstream]
+    def of(self, number: int) -> int:
+        """The client's number for a part of the provider's message."""
+        if number not in self._numbers:
+            self._numbers[number] = self.new()
+        return self._numbers[number]
 
     def new(self) -> int:
-        """A number for a part of our own."""
+        """A number for a part that the proxy adds."""
         self._next += 1
         return self._next - 1
 
     def start_round(self) -> None:
-        """Another upstream stream begins, which counts from 0 again."""
+        """Another provider stream begins, which counts from 0 again."""
         self._numbers.clear()

@@ -1,4 +1,4 @@
-"""Changes to JSON that leave the original as it was, and share with it all that stays the same."""
+"""Changes to JSON that leave the original as it was and share its unchanged parts."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -10,7 +10,7 @@ from taskshield.core.errors import WireFormatError
 
 
 def object_of(text: str) -> Body:
-    """The JSON object in a text that somebody else wrote.
+    """The JSON object in an untrusted text.
 
     Raises:
         WireFormatError: It is not one.
@@ -25,7 +25,7 @@ def object_of(text: str) -> Body:
 
 
 def index_of(field: Field) -> int:
-    """The value, which must be a number that counts something."""
+    """The value, which must be an index."""
     value = field.value
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise field.wrong("a number from 0 on")
@@ -33,7 +33,7 @@ def index_of(field: Field) -> int:
 
 
 def edited(value: Any, place: Place, change: Callable[[Any], Any]) -> Any:
-    """The value with what stands at one place of it changed."""
+    """The value with its part at one place changed."""
     if not place:
         return change(value)
     key, *rest = place
@@ -43,7 +43,7 @@ def edited(value: Any, place: Place, change: Callable[[Any], Any]) -> Any:
 
 
 def assembled(pieces: Iterable[Any]) -> Any:
-    """A value that came in pieces: texts and lists are joined, objects member by member."""
+    """A value from its pieces: texts and lists are joined, objects member by member."""
     given = [piece for piece in pieces if piece is not None]
     if not given:
         return None

@@ -14,7 +14,7 @@ def with_texts(
     texts: Mapping[Place, str],
     change: Callable[[str, str, Body], Body],
 ) -> Body:
-    """The request with some outputs changed; `change` gets the old text, the new, the holder."""
+    """The request with some outputs changed; `change` gets the old text, the new, the object."""
     old = dict(zip(read.places, (each.text for each in read.conversation.messages), strict=True))
     for place, text in texts.items():
         body = edited(body, place, partial(change, old[place], text))
@@ -25,8 +25,8 @@ def rewritten(content: Any, old: str, new: str, part: Callable[[str], Any]) -> A
     """An output's content with another text.
 
     Where text is only added, as an annotation is, it becomes one more part and all else stays.
-    Otherwise the new text is all that is left: pictures in an output that is redacted or withheld
-    are from the same hand, and nobody could read them.
+    Otherwise only the new text is left: pictures in an output that is redacted or withheld come
+    from the same source, and the judge cannot read them.
     """
     if new == old:
         return content

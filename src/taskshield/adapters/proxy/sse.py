@@ -1,6 +1,6 @@
-"""Server-sent events: cut out of a stream of bytes, and written.
+"""Server-sent events: split from a stream of bytes, and written.
 
-An event keeps the very bytes it came in, so that it can be passed on as it was.
+An event keeps its bytes, so that it can be passed on unchanged.
 """
 
 import json
@@ -12,7 +12,7 @@ from taskshield.adapters.proxy.exchange import Body
 from taskshield.core.errors import WireFormatError
 
 MAX_EVENT = 16 * 2**20
-"""Longest event that is taken, in bytes. Pictures come in events of a few million."""
+"""Longest event that is accepted, in bytes. Events with pictures have a few million."""
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
@@ -30,12 +30,12 @@ class Event:
 
     @property
     def done(self) -> bool:
-        """Whether this is the mark that OpenAI's streams end with."""
+        """Whether this is the mark at the end of OpenAI's streams."""
         return self.data.strip() == _DONE
 
 
 class Splitter:
-    """Cuts a stream into events, wherever the stream itself is cut."""
+    """Splits a stream into events, wherever its chunks end."""
 
     def __init__(self, limit: int = MAX_EVENT) -> None:
         self._limit = limit
@@ -54,7 +54,7 @@ class Splitter:
         return list(self._events(more=True))
 
     def close(self) -> list[Event]:
-        """What is left when the stream is over: senders may forget the last blank line."""
+        """The rest at the end of the stream: senders may forget the last blank line."""
         events = list(self._events(more=False))
         raw, self._buffer = bytes(self._buffer), bytearray()
         return [*events, self._event(raw)] if raw else events

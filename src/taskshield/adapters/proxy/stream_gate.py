@@ -1,11 +1,11 @@
-"""The gate that one streamed answer passes through, whichever wire it comes over.
+"""The gate that one streamed answer passes through, in any wire format.
 
-Text goes to the client at once. From the first sign of a tool call, and in any case from the first
-sign of the end, everything is held until the message is whole and somebody has judged it. Then it
-goes on as it came, or without the refused calls, or not at all because the model tries again: then
-the next stream goes on in the client's stream as if it were one message.
+Text goes to the client at once. From the first sign of a tool call, or of the end, all events are
+buffered until the answer is complete and judged. Then they are released as they came, or without
+the refused calls. Or they are dropped because the model tries again: then the client's stream
+continues with the provider's next stream, as if both were one message.
 
-A wire's `Assembly` knows what its events mean, and its `Outlet` how to write them.
+The `Assembly` of a wire format knows what its events mean, and its `Outlet` how to write them.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -18,73 +18,73 @@ from taskshield.adapters.proxy.usage import added
 from taskshield.core.errors import ConversationError, WireFormatError
 
 MAX_ANSWER = 64 * 2**20
-"""Longest answer that is taken, in bytes of one upstream stream."""
+"""Longest answer that is accepted, in bytes of one provider stream."""
 
-_TRUNCATED = (
-    "[Task Shield] The upstream's answer broke off. Tool calls in it were not checked and are not"
-    " passed on."
+_INCOMPLETE = (
+    "[Task Shield] The provider closed the connection before its response was complete. Its tool"
+    " calls were not checked and are removed."
 )
 
-Step = Literal["aside", "pass", "hold", "end", "error"]
-"""What becomes of an event.
+Disposition = Literal["keep_alive", "pass", "buffer", "end", "error"]
+"""What is done with an event.
 
-- aside: it keeps the connection alive and says nothing; it never waits
-- pass: it goes on, unless something is held already
-- hold: it is held, and so is all that follows
-- end: it is held, and with it the message is whole
-- error: the upstream gave up; this goes on, and what is held does not
+- keep_alive: it goes to the client at once, because it only keeps the connection open
+- pass: it goes to the client, unless events are buffered already
+- buffer: it is buffered, and so are all that follow
+- end: it is buffered, and completes the answer
+- error: the provider failed; it goes to the client, and what is buffered is dropped
 """
 
 Payload = Body | None
-"""What an event says. None for the mark at the end of OpenAI's streams."""
+"""The JSON in an event. None for the mark at the end of OpenAI's streams."""
 
 
 class Assembly(Protocol):
-    """Puts the events of one upstream stream together."""
+    """Puts the events of one provider stream together."""
 
-    def take(self, payload: Payload) -> tuple[Step, Payload]:
-        """What to do with an event, and the event with its ambiguities removed.
+    def add(self, payload: Payload) -> tuple[Disposition, Payload]:
+        """Add an event; what to do with it, and the event without its ambiguities.
 
         Raises:
-            WireFormatError: It is not an event of this wire.
+            WireFormatError: It is not an event of this format.
         """
 
-    def finished(self) -> bool:
-        """Whether the message is whole, should the stream end here without saying so."""
+    def is_complete(self) -> bool:
+        """Whether the answer is complete where the stream ends here without saying so."""
 
     def response(self) -> Body:
-        """The answer as it would have come without streaming."""
+        """The answer as it would be without streaming."""
 
     def calls(self) -> Sequence[Hashable]:
-        """Which of the stream's indices each call of the answer has, in the order of the calls."""
+        """The indices in the stream of the calls, in the order of the calls."""
 
 
 class Outlet(Protocol):
     """Writes what the client sees, over all rounds."""
 
-    def shown(self, payload: Payload) -> None:
-        """Take note of an event that goes to the client as it is."""
+    def note_passed(self, payload: Payload) -> None:
+        """Take note of an event that is passed to the client as it is."""
 
-    def written(self, payload: Body) -> list[Body]:
+    def renumber(self, payload: Body) -> list[Body]:
         """An event in the client's numbering; empty where the client has no use for it."""
 
-    def revised(
-        self, held: Sequence[Payload], dropped: set[Hashable], kept: set[Hashable], note: str
+    def without_calls(
+        self, buffered: Sequence[Payload], dropped: set[Hashable], kept: set[Hashable], note: str
     ) -> list[Payload]:
-        """The held events without the dropped calls, and with a note to the user."""
+        """The buffered events without the dropped calls, and with a note to the user."""
 
-    def concerns_shown(self, payload: Payload) -> bool:
-        """Whether an event belongs to a part of the message that the client knows already."""
+    def continues_passed(self, payload: Payload) -> bool:
+        """Whether an event belongs to a part of the message that the client has seen begin."""
 
-    def start_round(self, spent: object) -> None:
-        """Another upstream stream begins; so much was spent on those before."""
+    def start_round(self, usage: object) -> None:
+        """Another provider stream begins, after streams with this usage."""
 
-    def failure(self, message: str) -> Body:
-        """The event that says that no more will come."""
+    def failure_event(self, message: str) -> Body:
+        """An event that ends the stream with an error."""
 
 
 class Gate:
-    """The way of one answer to the client."""
+    """Lets one answer pass to the client, over all its rounds."""
 
     def __init__(
         self,
@@ -99,139 +99,139 @@ class Gate:
         self._outlet = outlet
         self._read = read
         self._limit = limit
-        self._taken = 0
+        self._length = 0
         self._verbatim = True
-        self._held: list[tuple[Event, Payload]] = []
-        self._state: Literal["open", "whole", "over"] = "open"
+        self._buffered: list[tuple[Event, Payload]] = []
+        self._state: Literal["open", "complete", "ended"] = "open"
         self._response: Body | None = None
         self._reply: Reply | None = None
-        self._spent: object = None
+        self._earlier_usage: object = None
 
     @property
     def response(self) -> Body | None:
-        """The answer as it would have come without streaming, once it is whole."""
+        """The answer as it would be without streaming, once it is complete."""
         return self._response
 
     @property
     def complete(self) -> Reply | None:
-        """The answer, read, once it is whole. Now it can be judged."""
+        """The answer as messages, once it is complete. Now it can be judged."""
         return self._reply
 
     def feed(self, event: Event) -> list[bytes]:
         """What may go to the client at once.
 
         Raises:
-            WireFormatError: The upstream sent what is not of this wire, or too much of it. Nothing
-                that is held may go on then: end the client's stream with `failed`.
+            WireFormatError: The provider sent what is not of this format, or too much of it. What
+                is buffered must not pass then: end the client's stream with `fail`.
         """
-        self._taken += len(event.raw)
-        if self._taken > self._limit:
+        self._length += len(event.raw)
+        if self._length > self._limit:
             raise WireFormatError(f"the answer is longer than {self._limit} bytes")
-        if self._state == "over":
+        if self._state == "ended":
             return []
         if not event.data:
             return [event.raw]
-        step, payload = self._assembly.take(None if event.done else object_of(event.data))
-        if step == "aside":
+        disposition, payload = self._assembly.add(None if event.done else object_of(event.data))
+        if disposition == "keep_alive":
             return [event.raw]
-        if step == "error":
-            self._verbatim = self._verbatim and not self._held
+        if disposition == "error":
+            self._verbatim = self._verbatim and not self._buffered
             self._response = self._reply = None
             self._end()
-            return self._passed(event, payload)
-        if step == "pass" and not self._held:
-            return self._passed(event, payload)
-        self._held.append((event, payload))
-        if self._state == "whole" and self._assembly.response() != self._response:
+            return self._pass_on(event, payload)
+        if disposition == "pass" and not self._buffered:
+            return self._pass_on(event, payload)
+        self._buffered.append((event, payload))
+        if self._state == "complete" and self._assembly.response() != self._response:
             self._state, self._response, self._reply = "open", None, None
-            raise WireFormatError("the upstream changed its answer after the end of it")
-        if step == "end":
+            raise WireFormatError("the answer changed after its end")
+        if disposition == "end":
             self._complete()
         return []
 
     def close(self) -> None:
-        """The upstream's stream is over. If the answer is not complete now, it broke off."""
-        if self._state == "open" and self._assembly.finished():
+        """The provider's stream has ended. An answer that is not complete now never will be."""
+        if self._state == "open" and self._assembly.is_complete():
             self._complete()
 
     def release(self) -> list[bytes]:
-        """Everything that was held, as it came."""
-        held = self._judged()
-        return [data for event, payload in held for data in self._passed(event, payload)]
+        """Everything that is buffered, as it came."""
+        buffered = self._take_buffered()
+        return [data for event, payload in buffered for data in self._pass_on(event, payload)]
 
     def release_without(self, refused: Collection[str], note: str) -> list[bytes]:
-        """What was held without the refused calls, and with a note that says why."""
-        held = self._judged()
+        """What is buffered without the refused calls, and with a note that says why."""
+        buffered = self._take_buffered()
         assert self._reply is not None
         ids = [call.id for message in self._reply.messages for call in message.tool_calls]
         calls = list(zip(ids, self._assembly.calls(), strict=True))
-        revised = self._outlet.revised(
-            [payload for _, payload in held],
+        revised = self._outlet.without_calls(
+            [payload for _, payload in buffered],
             {place for id, place in calls if id in refused},
             {place for id, place in calls if id not in refused},
             note,
         )
-        return [_written(payload) for payload in revised]
+        return [_data(payload) for payload in revised]
 
     def next_round(self) -> list[bytes]:
-        """Drop what is held: the events fed from now on are of the next upstream stream.
+        """Drop what is buffered: the next events are those of the provider's next stream.
 
-        What comes back are the endings of parts of the message that the client has seen begin.
+        Returned are the ends of parts of the message that the client has seen begin.
         """
-        held = self._judged()
+        buffered = self._take_buffered()
         assert self._response is not None
         self._verbatim = False
         endings = [
             data
-            for event, payload in held
-            if self._outlet.concerns_shown(payload)
-            for data in self._passed(event, payload)
+            for event, payload in buffered
+            if self._outlet.continues_passed(payload)
+            for data in self._pass_on(event, payload)
         ]
-        self._spent = added(self._spent, self._response.get("usage"))
-        self._outlet.start_round(self._spent)
+        self._earlier_usage = added(self._earlier_usage, self._response.get("usage"))
+        self._outlet.start_round(self._earlier_usage)
         self._assembly = self._new_assembly()
         self._response, self._reply = None, None
-        self._state, self._taken = "open", 0
+        self._state, self._length = "open", 0
         return endings
 
-    def failed(self, message: str) -> list[bytes]:
-        """The end of a client's stream that cannot go on. What is held is dropped.
+    def fail(self, message: str) -> list[bytes]:
+        """End a client's stream with an error. What is buffered is dropped.
 
-        Empty where the stream has ended already, for instance with an error of the upstream.
+        Empty where the stream has ended already, for instance with an error of the provider.
         """
-        if self._state == "over":
+        if self._state == "ended":
             return []
         self._end()
-        return [frame(self._outlet.failure(message))]
+        return [frame(self._outlet.failure_event(message))]
 
-    def truncated(self) -> list[bytes]:
-        """The end of a client's stream whose upstream broke off."""
-        return self.failed(_TRUNCATED)
+    def fail_incomplete(self) -> list[bytes]:
+        """End a client's stream because the provider's stream ended too early."""
+        return self.fail(_INCOMPLETE)
 
     def _complete(self) -> None:
         if self._state == "open":
             self._response = self._assembly.response()
             self._reply = self._read(self._response)
-            self._state = "whole"
+            self._state = "complete"
 
-    def _judged(self) -> list[tuple[Event, Payload]]:
-        if self._state != "whole":
+    def _take_buffered(self) -> list[tuple[Event, Payload]]:
+        if self._state != "complete":
             raise ConversationError(
                 "only an answer that is complete can be released, and only once"
             )
         return self._end()
 
     def _end(self) -> list[tuple[Event, Payload]]:
-        held, self._held = self._held, []
-        self._state = "over"
-        return held
+        buffered, self._buffered = self._buffered, []
+        self._state = "ended"
+        return buffered
 
-    def _passed(self, event: Event, payload: Payload) -> list[bytes]:
+    def _pass_on(self, event: Event, payload: Payload) -> list[bytes]:
         if self._verbatim or payload is None:
-            self._outlet.shown(payload)
+            self._outlet.note_passed(payload)
             return [event.raw]
-        return [frame(each) for each in self._outlet.written(payload)]
+        return [frame(each) for each in self._outlet.renumber(payload)]
 
 
-def _written(payload: Payload) -> bytes:
+def _data(payload: Payload) -> bytes:
     return b"data: [DONE]\n\n" if payload is None else frame(payload)

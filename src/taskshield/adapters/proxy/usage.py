@@ -1,4 +1,4 @@
-"""Tokens spent, in whatever words a provider counts them."""
+"""Tokens that were spent, in the fields of any provider."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,7 @@ from taskshield.adapters.proxy.exchange import Body
 
 
 def added(first: Any, second: Any) -> Any:
-    """Two accounts of usage as one: numbers are summed, of all else the second one counts."""
+    """The sum of two usage objects: numbers are added, of all else the second one counts."""
     if isinstance(first, dict) and isinstance(second, dict):
         return {**first, **{key: added(first.get(key), value) for key, value in second.items()}}
     if _is_number(first) and _is_number(second):
@@ -16,9 +16,9 @@ def added(first: Any, second: Any) -> Any:
 
 
 def with_usage_of(response: Body, earlier: Iterable[Body]) -> Body:
-    """The last response of several rounds, with what all of them have spent.
+    """The last response of several rounds, with the usage of all of them.
 
-    The client pays for every round, so it is told of every round.
+    The client pays for every round.
     """
     total = None
     for each in (*earlier, response):

@@ -1,4 +1,4 @@
-"""What each wire can do for a proxy. The modules `chat`, `responses` and `anthropic` do it.
+"""What a proxy needs of a wire format. The modules `body` of each format provide it.
 
 All of it is pure. Unknown fields of a body stay as they are. A body that is given to a function
 other than a `read_` one must have been read without an error.
@@ -15,7 +15,7 @@ class WireFormat(Protocol):
     """One wire format between agents and models."""
 
     def read_request(self, body: object) -> Request:
-        """Read what a client sends.
+        """Read a client's request.
 
         Raises:
             WireFormatError: The body is not in this format; the message names the path.
@@ -25,7 +25,7 @@ class WireFormat(Protocol):
         """The request with other texts for some tool outputs, and all else the same."""
 
     def read_response(self, body: object) -> Reply:
-        """Read what a model answers.
+        """Read a model's answer.
 
         Raises:
             WireFormatError: The body is not in this format; the message names the path.
@@ -40,13 +40,14 @@ class WireFormat(Protocol):
     def with_feedback(
         self, body: Body, response: Body, refused: Collection[str], feedback: str
     ) -> Body:
-        """The next request of a feedback round: the old one, the answer, and what came of it.
+        """The next request of a feedback round: the old one, the answer, and its results.
 
-        Each refused call gets the feedback as its result. The other calls were not run either, and
-        are told so. Where none was refused, the feedback is about the text, and is said after it.
+        The result of each refused call is the feedback. The results of the other calls say that
+        they were not run either. Where none was refused, the feedback is about the text, and
+        follows it.
 
         Raises:
-            ConversationError: This answer cannot be followed by a round; `without_calls` is left.
+            ConversationError: No feedback round is possible after this answer. Use `without_calls`.
         """
 
     def gate(self) -> Gate:

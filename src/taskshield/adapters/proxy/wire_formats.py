@@ -1,4 +1,4 @@
-"""The wires that a proxy can guard, by the paths that clients post to."""
+"""The wire formats that a proxy can guard, by the paths that clients post to."""
 
 from collections.abc import Mapping
 

@@ -1,6 +1,6 @@
-"""What people and agents are told about calls that do not go on. Pure.
+"""Notes to people and agents about calls that were removed. Pure.
 
-A note stands in the answer that the client sees, so what was said elsewhere is quoted in it, short
+A note stands in the answer that the client sees. So text from elsewhere is quoted in it, cut short
 and on one line.
 """
 
@@ -12,51 +12,51 @@ from taskshield.core.safe_text import one_line
 from taskshield.core.store import Approval
 
 NOT_RUN = "[Task Shield] Removed and not run."
-"""What a provider that keeps its answers is told about a call that the client never saw."""
+"""The result of a call that was removed, for a provider that stores its answers."""
 SAME_IDS = (
-    "[Task Shield] The tool calls of this message are removed: two of them share an id, so that"
-    " nobody could tell their results apart."
+    "[Task Shield] The tool calls of this message were removed, because two of them share an id and"
+    " their results could not be distinguished."
 )
 STORED = (
-    "[Task Shield] Tool calls of this stored answer are removed: they were refused, or the answer"
-    " is not known here."
+    "[Task Shield] Tool calls of this stored response were removed: they were refused, or this"
+    " server has not checked the response."
 )
 
 _QUOTED = 200
 
 
 def note(decision: Decision, approval: Approval | None) -> str:
-    """Why a message, or a part of it, does not go on.
+    """Why a message, or a part of it, was removed.
 
     Args:
         decision: On the message.
-        approval: What waits for a person, if anything does.
+        approval: What waits for a person; None where nothing does.
     """
-    said = [f"[Task Shield {decision.id}] {_opening(decision)}"]
-    said += (f"- {line}" for line in _held(decision))
+    lines = [f"[Task Shield {decision.id}] {_opening(decision)}"]
+    lines += (f"- {line}" for line in _removed(decision))
     if approval is not None:
         until = approval.deadline.isoformat(timespec="seconds")
-        said.append(
-            f"A person is asked: approval {approval.id}, until {until}. Once it is approved, send"
-            " the same request again; the same call then goes on, once."
+        lines.append(
+            f"A person must approve this: approval {approval.id}, until {until}. After that, send"
+            " the same request again. The same call is then allowed once."
         )
-    return "\n".join(said)
+    return "\n".join(lines)
 
 
 def _opening(decision: Decision) -> str:
     if decision.check == "failed":
         return (
-            "Removed, because it could not be checked whether it serves the user's tasks. This says"
-            " nothing about the call itself; it may work later:"
+            "Removed, because it could not be checked against the user's tasks. This says nothing"
+            " about the call itself. Try again later:"
         )
     return "Not carried out, because it does not serve the user's tasks:"
 
 
-def _held(decision: Decision) -> Iterable[str]:
+def _removed(decision: Decision) -> Iterable[str]:
     if decision.check == "failed":
         return [_quoted(each.call.name) for each in decision.calls if not each.allowed]
-    held = (finding for finding in decision.findings if finding.action not in LET_THROUGH)
-    return [_described(decision, finding) for finding in held]
+    removed = (finding for finding in decision.findings if finding.action not in LET_THROUGH)
+    return [_described(decision, finding) for finding in removed]
 
 
 def _described(decision: Decision, finding: Finding) -> str:

@@ -1,7 +1,7 @@
-"""A model's answer on its way to the client, in one piece or as a stream: the same four steps.
+"""An answer on its way to the client, in one piece or as a stream, with the same steps. No I/O.
 
-What comes is fed; once it is complete it can be judged; then it is released, released without some
-calls, or dropped because the model tries again. No I/O.
+The provider's chunks are fed. A complete answer can be judged. Then it is released, released
+without some calls, or dropped because the model tries again.
 """
 
 import json
@@ -22,37 +22,37 @@ class ResponseRelay(Protocol):
 
     @property
     def response(self) -> Body | None:
-        """The answer as one JSON object, once it is whole."""
+        """The answer as one JSON object, once it is complete."""
 
     @property
     def complete(self) -> Reply | None:
-        """The answer, read, once it is whole. Now it can be judged."""
+        """The answer as messages, once it is complete. Now it can be judged."""
 
     def feed(self, chunk: bytes) -> Iterable[bytes]:
-        """What may go to the client at once; to be gone through to its end.
+        """What may go to the client at once. The whole iterable must be read.
 
         Raises:
-            WireFormatError: The upstream sent what is no answer.
+            WireFormatError: The provider sent what is not an answer.
         """
 
     def close(self) -> list[bytes]:
-        """The upstream has sent everything; what may go to the client.
+        """The provider has sent everything; what may go to the client.
 
         Raises:
-            WireFormatError: The upstream sent what is no answer.
+            WireFormatError: The provider sent what is not an answer.
         """
 
     def release(self) -> list[bytes]:
-        """What was held, as it came."""
+        """What is buffered, as it came."""
 
     def release_without(self, refused: Collection[str], note: str) -> list[bytes]:
-        """What was held without the refused calls, and with a note that says why."""
+        """What is buffered without the refused calls, and with a note that says why."""
 
     def next_round(self) -> list[bytes]:
-        """Drop what is held: what is fed from now on is the next answer."""
+        """Drop what is buffered: the next chunks are those of the next answer."""
 
     def as_seen(self, ending: Iterable[bytes]) -> Reply | None:
-        """What the client makes of all that it was sent, with this at the end."""
+        """The answer as the client reads it, with this ending."""
 
 
 class CompleteRelay:
@@ -68,16 +68,16 @@ class CompleteRelay:
 
     @property
     def response(self) -> Body | None:
-        """The answer, once it is whole."""
+        """The answer, once it is complete."""
         return self._response
 
     @property
     def complete(self) -> Reply | None:
-        """The answer, read, once it is whole."""
+        """The answer as messages, once it is complete."""
         return self._reply
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Hold it."""
+        """Buffer it."""
         self._length += len(chunk)
         if self._length > MAX_ANSWER:
             raise WireFormatError(f"the answer is longer than {MAX_ANSWER} bytes")
@@ -85,7 +85,7 @@ class CompleteRelay:
         return []
 
     def close(self) -> list[bytes]:
-        """Read it."""
+        """Read the answer."""
         try:
             text = b"".join(self._chunks).decode()
         except UnicodeDecodeError:
@@ -95,7 +95,7 @@ class CompleteRelay:
         return []
 
     def release(self) -> list[bytes]:
-        """The answer, byte for byte where it is the first."""
+        """The answer; that of a first round byte for byte."""
         return self._written(self._whole()) if self._earlier else self._chunks
 
     def release_without(self, refused: Collection[str], note: str) -> list[bytes]:
@@ -103,14 +103,14 @@ class CompleteRelay:
         return self._written(self._wire_format.without_calls(self._whole(), refused, note))
 
     def next_round(self) -> list[bytes]:
-        """Drop the answer, but for what it cost."""
+        """Drop the answer, but for its usage."""
         self._earlier.append(self._whole())
         self._chunks, self._length = [], 0
         self._response = self._reply = None
         return []
 
     def as_seen(self, ending: Iterable[bytes]) -> Reply | None:
-        """What the client makes of the answer."""
+        """The answer as the client reads it."""
         return self._wire_format.read_response(json.loads(b"".join(ending)))
 
     def _whole(self) -> Body:
@@ -132,44 +132,44 @@ class StreamRelay:
 
     @property
     def response(self) -> Body | None:
-        """The answer as one JSON object, once it is whole."""
+        """The answer as one JSON object, once it is complete."""
         return self._gate.response
 
     @property
     def complete(self) -> Reply | None:
-        """The answer, read, once it is whole."""
+        """The answer as messages, once it is complete."""
         return self._gate.complete
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Text goes on, before more of the chunk is read; calls and the end are held."""
+        """Pass text before more of the chunk is read; buffer calls and the end."""
         for event in self._splitter.feed(chunk):
             yield from self._noted(self._gate.feed(event))
 
     def close(self) -> list[bytes]:
-        """What is left."""
+        """The rest of the stream."""
         left = [data for event in self._splitter.close() for data in self._gate.feed(event)]
         self._gate.close()
         return self._noted(left)
 
     def release(self) -> list[bytes]:
-        """What was held, as it came."""
+        """What is buffered, as it came."""
         return self._gate.release()
 
     def release_without(self, refused: Collection[str], note: str) -> list[bytes]:
-        """What was held without the refused calls."""
+        """What is buffered without the refused calls."""
         return self._gate.release_without(refused, note)
 
     def next_round(self) -> list[bytes]:
-        """Drop what is held; the next stream goes on in the client's."""
+        """Drop what is buffered; the client's stream continues with the next one."""
         self._splitter = Splitter()
         return self._noted(self._gate.next_round())
 
-    def failed(self, message: str) -> list[bytes]:
-        """The end of the stream, as an error of its wire."""
-        return self._gate.failed(message)
+    def fail(self, message: str) -> list[bytes]:
+        """The end of the stream, as an error in its format."""
+        return self._gate.fail(message)
 
     def as_seen(self, ending: Iterable[bytes]) -> Reply | None:
-        """What the client makes of the stream."""
+        """The answer as the client reads it."""
         again = StreamRelay(self._wire_format)
         for _ in again.feed(b"".join([*self._passed, *ending])):
             pass

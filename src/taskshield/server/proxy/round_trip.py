@@ -281,7 +281,7 @@ class RoundTrip:
         problem = problem_of(error)
         if problem.status >= 500:
             log("stream failed", level=logging.ERROR, error=error, **known)
-        ending = relay.failed(
+        ending = relay.fail(
             f"[Task Shield] {problem.message.rstrip('.')}. The response was stopped."
         )
         return Failed(error=error, in_stream=True, output=[*passed, *ending])

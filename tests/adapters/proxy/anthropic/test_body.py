@@ -243,7 +243,7 @@ def test_an_error_in_the_stream_goes_on_and_held_calls_do_not() -> None:
     error = event("error", error={"type": "overloaded_error", "message": "too busy"})
     gate = anthropic_format.gate()
     data = fed(gate, [START, *using(0, "secret-call", "{}"), error, *ENDING])
-    assert gate.complete is None and gate.truncated() == []
+    assert gate.complete is None and gate.fail_incomplete() == []
     assert b"secret-call" not in data
     with pytest.raises(sdk.APIStatusError, match="too busy"):
         read_all(data)
@@ -252,8 +252,8 @@ def test_an_error_in_the_stream_goes_on_and_held_calls_do_not() -> None:
 def test_the_sdk_raises_when_a_stream_broke_off() -> None:
     gate = anthropic_format.gate()
     data = fed(gate, [START, *typed(0, "Hi."), *using(1, "a", "{}")])
-    with pytest.raises(sdk.APIStatusError, match="broke off"):
-        read_all(data + b"".join(gate.truncated()))
+    with pytest.raises(sdk.APIStatusError, match="before its response was complete"):
+        read_all(data + b"".join(gate.fail_incomplete()))
 
 
 def read_all(data: bytes) -> None:

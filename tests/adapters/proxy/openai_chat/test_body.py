@@ -299,7 +299,7 @@ def test_an_error_in_the_stream_goes_on_and_held_calls_do_not() -> None:
     stream = chat_stream(Said(text="Hi.", calls=[Call("A", "f", "{}")]))
     gate = chat_format.gate()
     data = fed(gate, [*stream[:-3], error, *stream[-3:]])
-    assert gate.complete is None and gate.truncated() == []
+    assert gate.complete is None and gate.fail_incomplete() == []
     assert json.loads(data.split(b"data: ")[-1]) == json.loads(error.removeprefix(b"data: "))
     assert b'"A"' not in data
     with pytest.raises(openai.APIError, match="overloaded"):
@@ -309,8 +309,8 @@ def test_an_error_in_the_stream_goes_on_and_held_calls_do_not() -> None:
 def test_the_sdk_raises_when_a_stream_broke_off() -> None:
     gate = chat_format.gate()
     data = fed(gate, chat_stream(Said(text="Hi.", calls=[Call("A", "f", "{}")]))[:-4])
-    with pytest.raises(openai.APIError, match="broke off"):
-        read_all(data + b"".join(gate.truncated()))
+    with pytest.raises(openai.APIError, match="before its response was complete"):
+        read_all(data + b"".join(gate.fail_incomplete()))
 
 
 def read_all(data: bytes) -> None:
@@ -325,7 +325,7 @@ def test_an_answer_may_not_go_on_after_its_end() -> None:
     gate = chat_format.gate()
     with pytest.raises(WireFormatError, match="after the end"):
         fed(gate, [*stream, late])
-    assert gate.complete is None and gate.truncated()
+    assert gate.complete is None and gate.fail_incomplete()
 
 
 def test_an_endless_answer_is_refused() -> None:

@@ -401,7 +401,7 @@ def test_a_failed_response_goes_on_without_its_calls(held: bool) -> None:
     gate = responses_format.gate()
     shown = STREAM[:-1] if held else STREAM[:3]
     data = fed(gate, [*shown, sse(failed, failed["type"])])
-    assert gate.complete is None and gate.truncated() == []
+    assert gate.complete is None and gate.fail_incomplete() == []
     last = payloads(data)[-1]
     assert last["type"] == "response.failed"
     if held:
@@ -421,19 +421,19 @@ def test_an_error_event_goes_on() -> None:
 
 def test_a_response_that_broke_off_ends_as_failed() -> None:
     gate = responses_format.gate()
-    data = fed(gate, STREAM[:-3]) + b"".join(gate.truncated())
+    data = fed(gate, STREAM[:-3]) + b"".join(gate.fail_incomplete())
     with openai_client(data) as client:
         with client.responses.stream(model="m", input="go") as stream:
             last = list(stream)[-1]
     assert isinstance(last, ResponseFailedEvent) and last.response.error is not None
-    assert "broke off" in last.response.error.message
+    assert "before its response was complete" in last.response.error.message
     assert [item.type for item in last.response.output] == ["reasoning", "message"]
     numbers = [payload["sequence_number"] for payload in payloads(data)]
     assert numbers == list(range(len(numbers)))
 
 
 def test_a_response_that_never_began_ends_with_an_error() -> None:
-    (payload,) = payloads(b"".join(responses_format.gate().truncated()))
+    (payload,) = payloads(b"".join(responses_format.gate().fail_incomplete()))
     assert payload["type"] == "error" and payload["sequence_number"] == 0
 
 

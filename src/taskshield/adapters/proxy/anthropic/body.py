@@ -1,9 +1,9 @@
 """Anthropic messages, for a proxy.
 
-Tools that run at the provider (`server_tool_use`, `mcp_tool_use`) have run when their blocks are
-seen, so that nobody can refuse them any more: they and their results are unreadable parts of an
-answer. When the client sends them back they are read as calls and outputs, so that what they say is
-checked, but they cannot be rewritten: the provider wants them as it made them.
+Tools that run at the provider (`server_tool_use`, `mcp_tool_use`) have run when their blocks arrive
+and cannot be refused any more: they and their results are unreadable parts of an answer. When the
+client sends them back they are read as calls and outputs, so that their text is checked. They
+cannot be rewritten: the provider accepts them only as it made them.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -26,7 +26,7 @@ from taskshield.core.messages import Opaque
 
 
 def read_request(body: object) -> Request:
-    """Read what a client sends."""
+    """Read a client's request."""
     request = Field(value=body, key="request")
     streams = request["stream"].flag() is True
     conversation = anthropic_messages.parse(body)
@@ -43,7 +43,7 @@ def with_outputs(body: Body, texts: Mapping[Place, str]) -> Body:
 
 
 def read_response(body: object) -> Reply:
-    """Read what a model answers."""
+    """Read a model's answer."""
     response = Field(value=body, key="response")
     said: list[Body] = []
     ran: list[Opaque] = []
@@ -78,9 +78,9 @@ def with_feedback(body: Body, response: Body, refused: Collection[str], feedback
     said = [
         _sendable(block, calls.get(number))
         for number, block in enumerate(response["content"])
-        if block.get("text") != ""  # the provider makes such blocks, and does not take them
+        if block.get("text") != ""  # the provider makes such blocks, but does not accept them
     ]
-    heard: list[Body] = [
+    results: list[Body] = [
         {
             "type": "tool_result",
             "tool_use_id": id,
@@ -90,9 +90,9 @@ def with_feedback(body: Body, response: Body, refused: Collection[str], feedback
         for id in calls.values()
     ]
     if not any(id in refused for id in calls.values()):
-        heard.append(text_block(feedback))
-    spoken = [{"role": "assistant", "content": said}] if said else []
-    messages = [*body["messages"], *spoken, {"role": "user", "content": heard}]
+        results.append(text_block(feedback))
+    turns = [{"role": "assistant", "content": said}] if said else []
+    messages = [*body["messages"], *turns, {"role": "user", "content": results}]
     return {**body, "messages": messages}
 
 
@@ -128,5 +128,5 @@ def _sendable(block: Body, call_id: str | None) -> Body:
     if call_id is None:
         return block
     given = block.get("input")
-    # What broke off within its JSON was read as text; a request needs an object.
+    # Input that ends within its JSON was read as text; a request needs an object.
     return {**block, "id": call_id, "input": given if isinstance(given, dict) else {}}

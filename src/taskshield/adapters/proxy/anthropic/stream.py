@@ -1,7 +1,7 @@
 """Anthropic messages as a stream.
 
-Over several rounds the client sees the `message_start` of the first, the blocks of all that it was
-shown, and at the end usage summed.
+Over several rounds the client sees the `message_start` of the first round, all blocks that passed,
+and at the end the sum of usage.
 """
 
 import json
@@ -12,12 +12,12 @@ from taskshield.adapters.proxy.anthropic.blocks import is_call
 from taskshield.adapters.proxy.exchange import Body
 from taskshield.adapters.proxy.index_map import Numbering
 from taskshield.adapters.proxy.json_edits import assembled, index_of
-from taskshield.adapters.proxy.stream_gate import Payload, Step
+from taskshield.adapters.proxy.stream_gate import Disposition, Payload
 from taskshield.adapters.proxy.usage import added
 
 
 def text_block(text: str) -> Body:
-    """A block that says something."""
+    """A block of text."""
     return {"type": "text", "text": text}
 
 
@@ -29,16 +29,16 @@ class AnthropicAssembly:
         self._blocks: dict[int, list[Body]] = {}
         self._inputs: dict[int, list[str]] = {}
 
-    def take(self, payload: Payload) -> tuple[Step, Payload]:
+    def add(self, payload: Payload) -> tuple[Disposition, Payload]:
         """What to do with an event."""
-        return "hold" if payload is None else self._step(payload), payload
+        return "buffer" if payload is None else self._disposition(payload), payload
 
-    def finished(self) -> bool:
-        """A message on this wire always says that it is whole."""
+    def is_complete(self) -> bool:
+        """A message in this format always says that it is complete."""
         return False
 
     def response(self) -> Body:
-        """The answer as it would have come without streaming."""
+        """The answer as it would be without streaming."""
         blocks = [self._block(number) for number in sorted(self._blocks)]
         return {**self._message, "content": blocks}
 
@@ -46,11 +46,11 @@ class AnthropicAssembly:
         """The number of the block of each call."""
         return [n for n in sorted(self._blocks) if is_call(self._blocks[n][0]["type"])]
 
-    def _step(self, payload: Body) -> Step:
+    def _disposition(self, payload: Body) -> Disposition:
         event = Field(value=payload, key="event")
         match event["type"].text_or(""):
             case "ping":
-                return "aside"
+                return "keep_alive"
             case "error":
                 return "error"
             case "message_start":
@@ -62,18 +62,18 @@ class AnthropicAssembly:
                 self._grown(event)
             case "message_delta":
                 self._ended(event)
-                return "hold"
+                return "buffer"
             case "message_stop":
                 return "end"
         return "pass"
 
-    def _started(self, event: Field) -> Step:
+    def _started(self, event: Field) -> Disposition:
         number = index_of(event["index"])
         if number in self._blocks:
             raise event["index"].refused("two blocks have this number")
         kind = event["content_block"]["type"].text()
         self._blocks[number] = [dict(event["content_block"].mapping())]
-        return "hold" if is_call(kind) else "pass"
+        return "buffer" if is_call(kind) else "pass"
 
     def _grown(self, event: Field) -> None:
         number = index_of(event["index"])
@@ -106,11 +106,11 @@ class AnthropicOutlet:
     def __init__(self) -> None:
         self._started = False
         self._numbers = Numbering()
-        self._spent: object = None
+        self._earlier_usage: object = None
         self._begun_with: Body = {}
 
-    def shown(self, payload: Payload) -> None:
-        """Take note of an event that goes to the client as it is."""
+    def note_passed(self, payload: Payload) -> None:
+        """Take note of an event that is passed to the client as it is."""
         if payload is None:
             return
         self._started = self._started or payload.get("type") == "message_start"
@@ -118,7 +118,7 @@ class AnthropicOutlet:
         if number is not None:
             self._numbers.keep(number)
 
-    def written(self, payload: Body) -> list[Body]:
+    def renumber(self, payload: Body) -> list[Body]:
         """An event in the client's numbering; empty where the client has no use for it."""
         number = _number(payload)
         if number is not None:
@@ -129,34 +129,34 @@ class AnthropicOutlet:
                 return []
             case "message_start":
                 self._started = True
-            case "message_delta" if self._spent is not None:
+            case "message_delta" if self._earlier_usage is not None:
                 this = {**self._begun_with, **(payload.get("usage") or {})}
-                return [{**payload, "usage": added(self._spent, this)}]
+                return [{**payload, "usage": added(self._earlier_usage, this)}]
         return [payload]
 
-    def revised(
-        self, held: Sequence[Payload], dropped: set[Hashable], kept: set[Hashable], note: str
+    def without_calls(
+        self, buffered: Sequence[Payload], dropped: set[Hashable], kept: set[Hashable], note: str
     ) -> list[Payload]:
-        """The held events without the dropped calls, after a block with the note."""
+        """The buffered events without the dropped calls, after a block with the note."""
         revised: list[Payload] = [*self._note(note)]
-        for payload in held:
+        for payload in buffered:
             if payload is None:
                 revised.append(None)
             elif _number(payload) not in dropped:
-                revised += self.written(payload if kept else _without_reason(payload))
+                revised += self.renumber(payload if kept else _without_reason(payload))
         return revised
 
-    def concerns_shown(self, payload: Payload) -> bool:
+    def continues_passed(self, payload: Payload) -> bool:
         """Whether an event belongs to a block that the client has seen begin."""
         return payload is not None and _number(payload) in self._numbers
 
-    def start_round(self, spent: object) -> None:
-        """Another upstream stream begins."""
-        self._spent = spent
+    def start_round(self, usage: object) -> None:
+        """Another provider stream begins."""
+        self._earlier_usage = usage
         self._begun_with = {}
         self._numbers.start_round()
 
-    def failure(self, message: str) -> Body:
+    def failure_event(self, message: str) -> Body:
         """An error as Anthropic sends it in the middle of a stream; its SDK raises it."""
         return {"type": "error", "error": {"type": "api_error", "message": message}}
 

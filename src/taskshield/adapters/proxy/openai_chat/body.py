@@ -1,7 +1,7 @@
 """OpenAI chat completions, for a proxy.
 
 A call in the deprecated `function_call` is checked like any other. Where several choices were asked
-for, each is a message of its own, and there are no feedback rounds: no model goes on from several.
+for, each is a message of its own, and there are no feedback rounds: no model continues several.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 from taskshield.adapters.conversations import openai_chat
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.proxy.exchange import Body, Place, Reply, Request
-from taskshield.adapters.proxy.feedback_rounds import answer, parted
+from taskshield.adapters.proxy.feedback_rounds import answer, joined
 from taskshield.adapters.proxy.json_edits import without
 from taskshield.adapters.proxy.openai_chat.stream import ChatAssembly, ChatOutlet
 from taskshield.adapters.proxy.output_edits import rewritten, with_texts
@@ -20,11 +20,11 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import Message
 
 _CALLED = ("tool_calls", "function_call")
-"""Reasons to stop that promise a call, and the members that hold it."""
+"""Finish reasons that announce a call, which are also the names of the members with it."""
 
 
 def read_request(body: object) -> Request:
-    """Read what a client sends."""
+    """Read a client's request."""
     request = Field(value=body, key="request")
     streams = request["stream"].flag() is True
     conversation = openai_chat.parse(body)
@@ -41,16 +41,16 @@ def with_outputs(body: Body, texts: Mapping[Place, str]) -> Body:
 
 
 def read_response(body: object) -> Reply:
-    """Read what a model answers."""
+    """Read a model's answer."""
     response = Field(value=body, key="response")
-    spoken = [
-        # Whatever the upstream calls itself, this is the assistant.
+    turns = [
+        # Whatever role the provider names, this is the assistant.
         {**choice["message"].mapping(), "role": "assistant"}
         for choice in response["choices"].elements()
     ]
     return Reply(
         id=response["id"].text_or("") or None,
-        messages=openai_chat.parse(spoken).messages,
+        messages=openai_chat.parse(turns).messages,
     )
 
 
@@ -70,7 +70,7 @@ def with_feedback(body: Body, response: Body, refused: Collection[str], feedback
     if len(said) != 1:
         raise ConversationError("there are feedback rounds only for answers with one choice")
     message = response["choices"][0]["message"]
-    spoken = {key: value for key, value in message.items() if value not in (None, [])}
+    turn = {key: value for key, value in message.items() if value not in (None, [])}
     results: list[Body] = []
     calls: list[Body] = []
     for id, call in zip(_ids(said[0]), _calls(message), strict=True):
@@ -81,11 +81,11 @@ def with_feedback(body: Body, response: Body, refused: Collection[str], feedback
             results.append({"role": "tool", "tool_call_id": id, "content": text})
             calls.append({**call, "id": id})
     if calls:
-        spoken["tool_calls"] = calls
+        turn["tool_calls"] = calls
     if not any(id in refused for id in _ids(said[0])):
         results.append({"role": "user", "content": feedback})
-    spoken = {"content": None, **spoken, "role": "assistant"}
-    return {**body, "messages": [*body["messages"], spoken, *results]}
+    turn = {"content": None, **turn, "role": "assistant"}
+    return {**body, "messages": [*body["messages"], turn, *results]}
 
 
 def gate() -> Gate:
@@ -113,7 +113,7 @@ def _without(choice: Body, said: Message, refused: Collection[str], note: str) -
             rest["function_call"] = call
         else:
             rest["tool_calls"] = [*rest.get("tool_calls", ()), call]
-    rest["content"] = parted(message.get("content") or "", note)
+    rest["content"] = joined(message.get("content") or "", note)
     reason = choice.get("finish_reason")
     ended = {} if kept or reason not in _CALLED else {"finish_reason": "stop"}
     return {**choice, **ended, "message": rest}

@@ -1,17 +1,17 @@
 """OpenAI chat completions as a stream.
 
-Once anything is held, all choices are. Over several rounds the client sees the id of the first, the
-texts of all with a blank line between them, and usage summed.
+Once one choice is buffered, all are. Over several rounds the client sees the id of the first round,
+the texts of all with a blank line between them, and the sum of usage.
 """
 
 from collections.abc import Hashable, Sequence
 
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.proxy.exchange import Body
-from taskshield.adapters.proxy.feedback_rounds import parted
+from taskshield.adapters.proxy.feedback_rounds import joined
 from taskshield.adapters.proxy.index_map import Numbering
 from taskshield.adapters.proxy.json_edits import assembled, index_of, without
-from taskshield.adapters.proxy.stream_gate import Payload, Step
+from taskshield.adapters.proxy.stream_gate import Disposition, Payload
 from taskshield.adapters.proxy.usage import added
 
 _LEGACY = -1
@@ -28,7 +28,7 @@ class ChatAssembly:
         self._head: Body = {}
         self._choices: dict[int, _Choice] = {}
 
-    def take(self, payload: Payload) -> tuple[Step, Payload]:
+    def add(self, payload: Payload) -> tuple[Disposition, Payload]:
         """What to do with a chunk, and the chunk with each call under a number of its own."""
         if payload is None:
             return "end", None
@@ -39,15 +39,15 @@ class ChatAssembly:
         members = without(payload, "choices").items()
         self._head.update((key, value) for key, value in members if value is not None)
         acts = any(_acts(choice) for choice in choices)
-        return "hold" if acts else "pass", {**payload, "choices": choices}
+        return "buffer" if acts else "pass", {**payload, "choices": choices}
 
-    def finished(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether every choice has said why it stopped."""
         choices = self._choices.values()
         return bool(choices) and all(choice.rest.get("finish_reason") for choice in choices)
 
     def response(self) -> Body:
-        """The answer as it would have come without streaming."""
+        """The answer as it would be without streaming."""
         choices = [
             {"index": number, **choice.whole()} for number, choice in sorted(self._choices.items())
         ]
@@ -69,12 +69,12 @@ class ChatAssembly:
         if delta.get("tool_calls"):
             calls = field["delta"]["tool_calls"].elements()
             delta["tool_calls"] = [choice.call(call) for call in calls]
-        choice.take({**field.mapping(), "delta": delta})
+        choice.add({**field.mapping(), "delta": delta})
         return {**field.mapping(), "delta": delta}
 
 
 class _Choice:
-    """One choice, as far as it has come."""
+    """One choice, as far as it has arrived."""
 
     def __init__(self) -> None:
         self.rest: Body = {}
@@ -97,7 +97,7 @@ class _Choice:
         self._calls[number].append(piece)
         return {**piece, "index": number}
 
-    def take(self, choice: Body) -> None:
+    def add(self, choice: Body) -> None:
         """Add a piece of the choice, but for its calls."""
         self._deltas.append(without(choice["delta"], "role", "tool_calls"))
         self._logprobs.append(choice.get("logprobs"))
@@ -121,21 +121,21 @@ class ChatOutlet:
 
     def __init__(self) -> None:
         self._head: Body = {}
-        self._introduced: set[int] = set()
-        self._texted: set[int] = set()
-        self._parting: set[int] = set()  # choices whose text goes on from an earlier round
+        self._with_role: set[int] = set()
+        self._with_text: set[int] = set()
+        self._needs_gap: set[int] = set()  # choices with text of an earlier round
         self._numbers: dict[int, Numbering] = {}
-        self._spent: object = None
+        self._earlier_usage: object = None
 
-    def shown(self, payload: Payload) -> None:
-        """Take note of a chunk that goes to the client as it is."""
+    def note_passed(self, payload: Payload) -> None:
+        """Take note of a chunk that is passed to the client as it is."""
         if payload is None or payload.get("error"):
             return
         self._note_head(payload)
         for choice in payload["choices"]:
             self._note_delta(choice["index"], choice["delta"])
 
-    def written(self, payload: Body) -> list[Body]:
+    def renumber(self, payload: Body) -> list[Body]:
         """A chunk in the client's numbering; empty where nothing is left of it."""
         if payload.get("error"):
             return [payload]
@@ -145,17 +145,17 @@ class ChatOutlet:
         if choices and not kept and usage is None:
             return []
         self._note_head(payload)
-        counted = {} if usage is None else {"usage": added(self._spent, usage)}
+        counted = {} if usage is None else {"usage": added(self._earlier_usage, usage)}
         return [{**payload, **self._head, **counted, "choices": kept}]
 
-    def revised(
-        self, held: Sequence[Payload], dropped: set[Hashable], kept: set[Hashable], note: str
+    def without_calls(
+        self, buffered: Sequence[Payload], dropped: set[Hashable], kept: set[Hashable], note: str
     ) -> list[Payload]:
-        """The held chunks without the dropped calls; the note stands before the calls left."""
+        """The buffered chunks without the dropped calls; the note stands before the calls left."""
         lost, left = _choices_of(dropped), _choices_of(kept)
         noted: set[object] = set()
         revised: list[Payload] = []
-        for payload in held:
+        for payload in buffered:
             if payload is None:
                 revised.append(None)
                 continue
@@ -165,33 +165,33 @@ class ChatOutlet:
                 rest = _reduced(choice, dropped, ended=number not in left)
                 if _acts(rest) and number not in noted and (number in lost or not dropped):
                     noted.add(number)
-                    revised += self.written(self._noted(payload, rest, note))
+                    revised += self.renumber(self._noted(payload, rest, note))
                     rest = {**rest, "delta": without(rest["delta"], "content")}
                 choices.append(rest)
-            revised += self.written({**payload, "choices": choices})
+            revised += self.renumber({**payload, "choices": choices})
         return revised
 
-    def concerns_shown(self, payload: Payload) -> bool:
-        """Nothing on this wire begins that must be ended."""
+    def continues_passed(self, payload: Payload) -> bool:
+        """Nothing in this format begins that must be ended."""
         return False
 
-    def start_round(self, spent: object) -> None:
-        """Another upstream stream begins."""
-        self._spent = spent
-        self._parting = set(self._texted)
+    def start_round(self, usage: object) -> None:
+        """Another provider stream begins."""
+        self._earlier_usage = usage
+        self._needs_gap = set(self._with_text)
         self._numbers.clear()
 
-    def failure(self, message: str) -> Body:
+    def failure_event(self, message: str) -> Body:
         """An error as OpenAI sends it in the middle of a stream; its SDK raises it."""
         error = {"message": message, "type": "server_error", "param": None, "code": None}
         return {"error": error}
 
     def _choice(self, choice: Body) -> Body:
         number, delta = choice["index"], dict(choice["delta"])
-        if number in self._introduced:
+        if number in self._with_role:
             delta.pop("role", None)
-        if delta.get("content") and number in self._parting:
-            self._parting.discard(number)
+        if delta.get("content") and number in self._needs_gap:
+            self._needs_gap.discard(number)
             delta["content"] = f"\n\n{delta['content']}"
         if delta.get("tool_calls"):
             numbers = self._numbers.setdefault(number, Numbering())
@@ -209,16 +209,16 @@ class ChatOutlet:
 
     def _note_delta(self, choice: int, delta: Body) -> None:
         if delta.get("role"):
-            self._introduced.add(choice)
+            self._with_role.add(choice)
         if delta.get("content"):
-            self._texted.add(choice)
+            self._with_text.add(choice)
 
     def _noted(self, chunk: Body, choice: Body, note: str) -> Body:
         """A chunk of its own for the note, with the text of the chunk that it stands before."""
         number, text = choice["index"], choice["delta"].get("content") or ""
-        if not text and number in self._texted - self._parting:
+        if not text and number in self._with_text - self._needs_gap:
             note = f"\n\n{note}"
-        delta = {"role": "assistant", "content": parted(text, note)}
+        delta = {"role": "assistant", "content": joined(text, note)}
         said = {"index": number, "delta": delta, "finish_reason": None}
         return {**without(chunk, "usage", "obfuscation"), "choices": [said]}
 
@@ -237,7 +237,7 @@ def _whole_call(pieces: list[Body]) -> Body:
 
 
 def _acts(choice: Body) -> bool:
-    """Whether a piece of a choice calls or ends: both must wait for the judge."""
+    """Whether a piece of a choice is of a call or of the end: both must wait for the judge."""
     return bool(choice.get("finish_reason")) or any(choice["delta"].get(key) for key in _CALLED)
 
 

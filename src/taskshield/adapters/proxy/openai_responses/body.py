@@ -1,11 +1,11 @@
 """OpenAI Responses, for a proxy.
 
 Tools that run at the provider (web search, file search, code interpreter, remote MCP, ...) have run
-when their items are seen, so that nobody can refuse them any more: they are unreadable parts of an
-answer. An `mcp_approval_request` comes before the run, and is a call like any other.
+when their items arrive and cannot be refused any more: they are unreadable parts of an answer. An
+`mcp_approval_request` comes before the run, and is a call like any other.
 
-The provider may keep what it answered. A call that the client never saw is then still open there,
-and the next request must say what came of it: see `results_of` and `resumed`.
+The provider may store its answers. A call that was removed is then still open at the provider, and
+the next request must have a result for it: see `results_of` and `resumed`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -38,11 +38,11 @@ _REWRITABLE = frozenset(
         "shell_call_output",
     }
 )
-"""Items whose `output` may hold words of our own."""
+"""Items whose `output` the proxy may rewrite."""
 
 
 def read_request(body: object) -> Request:
-    """Read what a client sends."""
+    """Read a client's request."""
     request = Field(value=body, key="request")
     streams = request["stream"].flag() is True
     conversation = openai_responses.parse(request.mapping())
@@ -64,7 +64,7 @@ def with_outputs(body: Body, texts: Mapping[Place, str]) -> Body:
 
 
 def read_response(body: object) -> Reply:
-    """Read what a model answers."""
+    """Read a model's answer."""
     response = Field(value=body, key="response")
     items = [dict(item.mapping()) for item in response["output"].elements()]
     calls = set(calls_of(items))
@@ -101,7 +101,7 @@ def with_feedback(body: Body, response: Body, refused: Collection[str], feedback
     """The next request of a feedback round.
 
     Raises:
-        ConversationError: A call is of a type that cannot be answered in words.
+        ConversationError: A call is of a type whose result cannot be a text.
     """
     items = response["output"]
     calls = list(_calls(response))
@@ -109,7 +109,7 @@ def with_feedback(body: Body, response: Body, refused: Collection[str], feedback
     if not any(id in refused for _, id in calls):
         results.append({"role": "user", "content": feedback})
     if body.get("conversation") is not None:
-        # The provider has added the question and the answer to the conversation by itself.
+        # The provider has added the request and the answer to the conversation itself.
         return {**body, "input": results}
     said = sendable(items, stored=body.get("store") is not False)
     return {**body, "input": [*_items(body), *said, *results]}
@@ -121,26 +121,26 @@ def gate() -> Gate:
 
 
 def results_of(response: Body, refused: Collection[str], note: str) -> list[Body]:
-    """What the provider must be told, should a request go on from an answer that it keeps.
+    """Results for calls that were removed, for a request that continues this response.
 
     Raises:
-        ConversationError: A call is of a type that cannot be answered in words.
+        ConversationError: A call is of a type whose result cannot be a text.
     """
     items = response["output"]
     return [result(items[number], id, note) for number, id in _calls(response) if id in refused]
 
 
 def resumed(body: Body, *, previous: str | None, results: Sequence[Body]) -> Body:
-    """A request that goes on from an answer of which the client saw less than the provider keeps.
+    """A request that continues a response from which calls were removed.
 
     Args:
         body: The client's request.
-        previous: The provider's own id of the answer: over several rounds of a stream the client
-            sees the id of the first, and the last one is what there is to go on from.
+        previous: The id under which the provider stores the response: over several rounds of a
+            stream the client sees the id of the first one, but must continue the last one.
         results: See `results_of`.
     """
-    going_on = body.get("previous_response_id") is not None and previous is not None
-    renamed = {"previous_response_id": previous} if going_on else {}
+    continues = body.get("previous_response_id") is not None and previous is not None
+    renamed = {"previous_response_id": previous} if continues else {}
     return {**body, **renamed, "input": [*results, *_items(body)]}
 
 

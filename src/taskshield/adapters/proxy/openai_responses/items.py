@@ -1,4 +1,4 @@
-"""Items of OpenAI Responses: which ones the client must act on, how one is answered, and notes."""
+"""Items of OpenAI Responses: which ones the client must act on, their results, and notes."""
 
 from collections.abc import Iterable, Sequence
 
@@ -20,7 +20,8 @@ def may_be_acted_on(item: Body) -> bool:
 def calls_of(items: Sequence[Body]) -> list[int]:
     """The numbers of the items that the client must act on.
 
-    Some tools run here or there. Where the output stands beside the call, it was there.
+    Some tools run at the client or at the provider. Where the output stands beside the call, the
+    provider ran it.
     """
     ran = {_call_id(item) for item in items if is_output(item.get("type"))} - {None}
     return [
@@ -31,10 +32,10 @@ def calls_of(items: Sequence[Body]) -> list[int]:
 
 
 def result(call: Body, call_id: str, text: str) -> Body:
-    """The item that answers a call with a text, for an input.
+    """The item of a request that is the result of a call, as a text.
 
     Raises:
-        ConversationError: Calls of this type cannot be answered in words.
+        ConversationError: The result of calls of this type cannot be a text.
     """
     caller = {} if call.get("caller") is None else {"caller": call["caller"]}
     kind = call["type"]
@@ -51,19 +52,19 @@ def result(call: Body, call_id: str, text: str) -> Body:
             answer = {"approval_request_id": call_id, "approve": False, "reason": text}
             return {"type": "mcp_approval_response", **answer}
         case _:
-            raise ConversationError("calls of this type cannot be answered in words")
+            raise ConversationError("the result of calls of this type cannot be a text")
     return {"type": f"{kind}_output", **answer}
 
 
 def shell_chunk(text: str, *, status: int) -> Body:
-    """A piece of what a shell printed."""
+    """A chunk of the output of a shell."""
     return {"stdout": text, "stderr": "", "outcome": {"type": "exit", "exit_code": status}}
 
 
 def note_item(response_id: object, note: str) -> Body:
-    """A message of the assistant, whole."""
+    """A complete message of the assistant with a note."""
     return {
-        # The provider takes only ids that begin so. The same note gets the same id.
+        # The provider accepts only ids that begin so. The same note gets the same id.
         "id": f"msg_{digest(str(response_id), note)[:48]}",
         "type": "message",
         "status": "completed",
@@ -73,14 +74,14 @@ def note_item(response_id: object, note: str) -> Body:
 
 
 def text_part(text: str) -> Body:
-    """What a message says."""
+    """The text of a message."""
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
 def sendable(items: Iterable[Body], *, stored: bool) -> list[Body]:
     """Items of an answer as items of the next request.
 
-    Where nothing is stored, the provider knows no ids, and reasoning only where it is enclosed.
+    Where nothing is stored, the provider knows no ids, and reasoning only where it is encrypted.
     """
     if stored:
         return list(items)

@@ -1,7 +1,7 @@
 """OpenAI Responses as a stream.
 
-Over several rounds the client sees one response with the id of the first, the items of all that it
-was shown, and usage summed. Sequence numbers go on where the client's stream is.
+Over several rounds the client sees one response with the id of the first round, all items that
+passed, and the sum of usage. Sequence numbers continue those of the client's stream.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -16,7 +16,7 @@ from taskshield.adapters.proxy.openai_responses.items import (
     note_item,
     text_part,
 )
-from taskshield.adapters.proxy.stream_gate import Payload, Step
+from taskshield.adapters.proxy.stream_gate import Disposition, Payload
 from taskshield.adapters.proxy.usage import added
 
 _BEGINNINGS = frozenset({"response.created", "response.queued", "response.in_progress"})
@@ -31,16 +31,16 @@ class ResponsesAssembly:
         self._response: Body = {}
         self._items: dict[int, Body] = {}
 
-    def take(self, payload: Payload) -> tuple[Step, Payload]:
+    def add(self, payload: Payload) -> tuple[Disposition, Payload]:
         """What to do with an event."""
-        return "hold" if payload is None else self._step(payload), payload
+        return "buffer" if payload is None else self._disposition(payload), payload
 
-    def finished(self) -> bool:
-        """A response always says that it is whole."""
+    def is_complete(self) -> bool:
+        """A response always says that it is complete."""
         return False
 
     def response(self) -> Body:
-        """The answer as it would have come without streaming."""
+        """The answer as it would be without streaming."""
         return {**self._response, "output": [self._items[n] for n in sorted(self._items)]}
 
     def calls(self) -> Sequence[Hashable]:
@@ -48,7 +48,7 @@ class ResponsesAssembly:
         numbers = sorted(self._items)
         return [numbers[n] for n in calls_of([self._items[number] for number in numbers])]
 
-    def _step(self, payload: Body) -> Step:
+    def _disposition(self, payload: Body) -> Disposition:
         event = Field(value=payload, key="event")
         kind = event["type"].text_or("")
         match kind:
@@ -65,14 +65,14 @@ class ResponsesAssembly:
             case "response.output_item.added" | "response.output_item.done":
                 return self._item(event)
         if event["output_index"].given and index_of(event["output_index"]) not in self._items:
-            return "hold"  # a part of something that was never announced
+            return "buffer"  # a part of something that was never announced
         return "pass"
 
-    def _item(self, event: Field) -> Step:
+    def _item(self, event: Field) -> Disposition:
         number = index_of(event["output_index"])
         item = dict(event["item"].mapping())
         self._items[number] = item
-        return "hold" if may_be_acted_on(item) else "pass"
+        return "buffer" if may_be_acted_on(item) else "pass"
 
     def _complete(self, field: Field) -> None:
         """Some servers list the items again, some do not, and some list nothing else."""
@@ -95,10 +95,10 @@ class ResponsesOutlet:
         self._numbers = Numbering()
         self._sequence = -1
         self._first_round = True
-        self._spent: object = None
+        self._earlier_usage: object = None
 
-    def shown(self, payload: Payload) -> None:
-        """Take note of an event that goes to the client as it is."""
+    def note_passed(self, payload: Payload) -> None:
+        """Take note of an event that is passed to the client as it is."""
         if payload is None:
             return
         sequence = payload.get("sequence_number")
@@ -109,7 +109,7 @@ class ResponsesOutlet:
             self._numbers.keep(number)
         self._remember(payload)
 
-    def written(self, payload: Body) -> list[Body]:
+    def renumber(self, payload: Body) -> list[Body]:
         """An event in the client's numbering; empty where the client has no use for it."""
         if payload.get("type") in _BEGINNINGS and not self._first_round:
             return []
@@ -120,31 +120,33 @@ class ResponsesOutlet:
             payload = {**payload, "response": self._whole(payload["response"])}
         return self._sent(payload)
 
-    def revised(
-        self, held: Sequence[Payload], dropped: set[Hashable], kept: set[Hashable], note: str
+    def without_calls(
+        self, buffered: Sequence[Payload], dropped: set[Hashable], kept: set[Hashable], note: str
     ) -> list[Payload]:
-        """The held events without the dropped calls, after an item with the note."""
+        """The buffered events without the dropped calls, after an item with the note."""
         revised: list[Payload] = []
-        for event in _saying(note_item(self._response.get("id"), note), self._numbers.new()):
+        for event in _message_events(
+            note_item(self._response.get("id"), note), self._numbers.new()
+        ):
             revised += self._sent(event)
-        for payload in held:
+        for payload in buffered:
             if payload is None:
                 revised.append(None)
             elif _number(payload) not in dropped:
-                revised += self.written(payload)
+                revised += self.renumber(payload)
         return revised
 
-    def concerns_shown(self, payload: Payload) -> bool:
+    def continues_passed(self, payload: Payload) -> bool:
         """Whether an event belongs to an item that the client has seen begin."""
         return payload is not None and _number(payload) in self._numbers
 
-    def start_round(self, spent: object) -> None:
-        """Another upstream stream begins."""
-        self._spent = spent
+    def start_round(self, usage: object) -> None:
+        """Another provider stream begins."""
+        self._earlier_usage = usage
         self._first_round = False
         self._numbers.start_round()
 
-    def failure(self, message: str) -> Body:
+    def failure_event(self, message: str) -> Body:
         """The end of a response that failed, or an error where none has begun."""
         error = {"code": "server_error", "message": message}
         if not self._response:
@@ -170,12 +172,12 @@ class ResponsesOutlet:
         return [{**payload, "sequence_number": self._sequence}]
 
     def _whole(self, response: Body) -> Body:
-        """A response with all the items that the client was shown, and no others."""
+        """A response with exactly the items that the client has seen."""
         listed = {_identity(item): item for item in response.get("output") or ()}
         items = [self._items[number] for number in sorted(self._items)]
         same = {key: self._response[key] for key in _IDENTITY if key in self._response}
         usage = response.get("usage")
-        counted = {} if usage is None else {"usage": added(self._spent, usage)}
+        counted = {} if usage is None else {"usage": added(self._earlier_usage, usage)}
         output = [listed.get(_identity(item), item) for item in items]
         return {**response, **same, **counted, "output": output}
 
@@ -190,7 +192,7 @@ def _identity(item: Body) -> str:
     return f"{item.get('type')} {item.get('call_id') or item.get('id')}"
 
 
-def _saying(item: Body, number: int) -> Iterator[Body]:
+def _message_events(item: Body, number: int) -> Iterator[Body]:
     """The events of a message with one text, from its beginning to its end."""
     (part,) = item["content"]
     at = {"item_id": item["id"], "output_index": number, "content_index": 0}
