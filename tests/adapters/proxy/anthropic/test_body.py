@@ -283,6 +283,6 @@ def test_a_call_cannot_grow_after_the_end() -> None:
         "content_block_delta", index=0, delta={"type": "input_json_delta", "partial_json": "1"}
     )
     gate = anthropic_format.gate()
-    with pytest.raises(WireFormatError, match="after the end"):
+    with pytest.raises(WireFormatError, match="after its end"):
         fed(gate, [START, *using(0, "a", ""), *ENDING, late])
     assert gate.complete is None

@@ -323,7 +323,7 @@ def test_an_answer_may_not_go_on_after_its_end() -> None:
     stream = chat_stream(Said(text="Hi."))
     late = chunk(choice({"tool_calls": [piece(0, "{}", id="A", function={"name": "f"})]}))
     gate = chat_format.gate()
-    with pytest.raises(WireFormatError, match="after the end"):
+    with pytest.raises(WireFormatError, match="after its end"):
         fed(gate, [*stream, late])
     assert gate.complete is None and gate.fail_incomplete()
 
