@@ -14,8 +14,8 @@ import json, sys
 from pathlib import Path
 from taskshield import Shield
 if sys.argv[1:]:
-    from taskshield.judges.embedded import weights
-    weights.SHIPPED = Path(sys.argv[1])
+    from taskshield.judges.embedded.network import model_files
+    model_files.SHIPPED = Path(sys.argv[1])
 with Shield(judge="embedded") as shield:
     session = shield.session()
     session.user("Summarise the file minutes.txt for me.")

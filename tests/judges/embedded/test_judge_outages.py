@@ -37,7 +37,8 @@ from tests.judges.embedded.scripted_model import ScriptedModel
 def test_a_model_that_breaks_is_an_outage(model: ScriptedModel, message: Message) -> None:
     with pytest.raises(JudgeUnavailable) as caught:
         assessed(model, message)
-    assert str(caught.value) == "the embedded judge broke: Broken"
+    what = "output" if message.level is Level.TOOL else "call"
+    assert str(caught.value) == f"The embedded judge failed (Broken). The {what} was not checked."
 
 
 def test_a_model_that_leaves_out_a_piece_is_an_outage() -> None:

@@ -61,7 +61,7 @@ def refused(decision: Decision, note: str) -> str:
         decision: On the call.
         note: What became of the question whether it may; empty where there was none.
     """
-    why = "" if decision.outage is None else f"Why: {decision.outage.detail}."
+    why = "" if decision.outage is None else f"Why: {decision.outage.detail.removesuffix('.')}."
     return "\n\n".join(part for part in (decision.content, note, why) if part)
 
 

@@ -1,4 +1,4 @@
-"""The embedded judge: no key, no network. Reads evidence, asks the model, weighs both."""
+"""The embedded judge: gathers evidence, asks the model, weighs both. Needs no key, no network."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -53,23 +53,23 @@ from taskshield.judges.embedded.text.segments import Segment, segments
 
 NAME = "embedded"
 _ASKED = 0.0
-"""The logit from which on a directive is said to ask for a call."""
+"""From this logit on, a directive counts as asking for a call."""
 _LARGEST = 2_000_000
-"""Characters of an output, or of one call's arguments. What is longer is refused at once: it would
-take longer than anybody waits, and whoever wrote it may want that."""
+"""Characters of an output, or of one call's arguments. Longer texts are refused at once: reading
+them would exceed the time limit, which may be what an attacker wants."""
 _HARMLESS = 0.1
-"""Directives that are this likely to be planted are reported, even where they are let pass."""
+"""From this probability on, directives are reported, even where they are aligned."""
 _ROUNDING = 1e-9
-"""More than what dealing out a chance to tasks can add to it by rounding."""
+"""More than rounding can add where a probability is divided among tasks."""
 
 
 def embedded(options: JudgeOptions) -> "EmbeddedJudge":
-    """The judge that comes with the package, or one with a model of a folder of the user's own."""
+    """The judge with the shipped model, or with the model in the folder that the options name."""
     return EmbeddedJudge(shared(Path(options.model).expanduser() if options.model else None))
 
 
 class EmbeddedJudge:
-    """Judges with a small model that is shipped with the package, and deterministic evidence."""
+    """Judges with a small shipped model and deterministic evidence."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -91,7 +91,10 @@ class EmbeddedJudge:
         """The directives of a tool's output, or the plans and calls of the agent, each scored."""
         texts = (message.text, *(call.arguments for call in message.tool_calls))
         if any(len(text) > _LARGEST for text in texts):
-            raise JudgeOverwhelmed("the message is too long for the embedded judge")
+            raise JudgeOverwhelmed(
+                "The message is too long for the embedded judge. It was not checked."
+            )
+        what = "output" if message.level is Level.TOOL else "call"
         stop = Event()
         try:
             if message.level is Level.TOOL:
@@ -99,9 +102,11 @@ class EmbeddedJudge:
             else:
                 items = await asyncio.to_thread(self._step, message, view, stop)
         except Exception as error:
-            raise JudgeUnavailable(f"the embedded judge broke: {type(error).__name__}") from error
+            raise JudgeUnavailable(
+                f"The embedded judge failed ({type(error).__name__}). The {what} was not checked."
+            ) from error
         finally:
-            stop.set()  # a thread cannot be cancelled; whoever timed out has stopped waiting
+            stop.set()  # a thread cannot be cancelled; after a time-out its answer is not needed
         return Assessment(items=tuple(items), trace=self._trace)
 
     async def aclose(self) -> None:
@@ -112,14 +117,14 @@ class EmbeddedJudge:
     ) -> list[AssessedInstruction]:
         tool = "" if view.answered is None else view.answered.name
         found = segments(message.text)
-        # What answers no call is read by itself: definitions of tools are, and are taught so.
+        # Text that answers no call has no heading: so the model was trained on tool definitions.
         head = inputs.heading(tool_name_words(tool), _request(view)) if tool else ""
         chances = self._chances(head, found, stop)
         delegated = _delegated(view)
         limit = self._decision.planted_delegated if delegated else self._decision.planted
         chosen = directive_segments(found, chances, seed=limit, joined=self._decision.joined)
         spared: set[int] = set()
-        if len(view.tasks):  # where the user wants nothing yet, even what is spared serves nothing
+        if len(view.tasks):  # without a task, no directive can be aligned
             likely = (n for n, chance in enumerate(chances) if chance >= _HARMLESS)
             spared = set(likely).difference(chosen)
         items = []
@@ -128,7 +133,7 @@ class EmbeddedJudge:
             for run in group_neighbours(found, numbers):
                 chance = max(chances[run.first : run.last + 1])
                 if not aligned:
-                    # It grew from one that is as likely as that.
+                    # It was joined to a segment that is at least as likely.
                     chance = min(1.0, max(chance, limit + _ROUNDING))
                 items.append(
                     AssessedInstruction(
@@ -142,7 +147,7 @@ class EmbeddedJudge:
         return sorted(items, key=lambda item: 0 if item.span is None else item.span.start)
 
     def _chances(self, head: str, found: Sequence[Segment], stop: Event) -> list[float]:
-        """For each segment, how likely it is planted."""
+        """For each segment, how likely it is part of an injected directive."""
         logits = self._model.tags(head, [one.text for one in found], stop)
         chance = self._decision.directive.probability
         return [chance(logit) for _, logit in zip(found, logits, strict=True)]
@@ -180,7 +185,7 @@ class EmbeddedJudge:
     def _defined(
         self, calls: Sequence[ToolCall], view: SessionView, stop: Event
     ) -> Iterator[Directive]:
-        """Directives in definitions of tools, around values of the calls that these name."""
+        """Directives in tool definitions, near values that the calls share with the definition."""
         limit, joined = self._decision.planted, self._decision.joined
         for spec in view.tools_naming_values:
             found = beside(segments("\n".join(spec.texts)), calls)
@@ -214,7 +219,7 @@ class EmbeddedJudge:
             call_id=None if evidence.kind == "plan" else evidence.call.id,
             scores=_shared_out(chance, text, view.tasks.tasks, reason, call=evidence.call),
             objective_scores=_shared_out(chance, text, view.objectives, reason, call=evidence.call),
-            # Directives have been weighed already; named are those that a refused call follows.
+            # Directives count in `chance` already; listed are those that a blocked call follows.
             taint_scores=tuple(
                 Score(target=id, value=sigmoid(logit), reason=reason)
                 for id, logit in asking
@@ -224,7 +229,7 @@ class EmbeddedJudge:
         )
 
     def _opinions(self, evidence: CallEvidence) -> NetworkScores:
-        """What the model says; where nothing happens, only who asks for it."""
+        """The model's scores; for calls without side effects, only who asks for the call."""
         asked = inputs.asks_inputs(evidence)
         serves = 0.0
         if acts(evidence.kind):
@@ -272,9 +277,10 @@ def _shared_out(
     reason: str,
     call: ToolCall | None = None,
 ) -> tuple[Score, ...]:
-    """The chance that something serves the user, dealt out to the tasks by what they explain.
+    """The probability that something serves the user, divided among the tasks that explain it.
 
-    Objectives are treated alike: none are read here, but policy may make one of a system message.
+    Objectives are treated alike. This judge reads none, but policy may turn a system message into
+    one.
     """
     wanted = plan_call(text) if call is None else call
     weights = [0.05 + explained_share(wanted, task.text).share for task in tasks]

@@ -86,7 +86,7 @@ def test_weights_are_read_from_a_file() -> None:
     ],
 )
 def test_a_file_that_is_no_glance_is_refused(content: bytes) -> None:
-    with pytest.raises(ModelError, match="glance"):
+    with pytest.raises(ModelError, match="prefilter"):
         Glance.read(content, COUNT)
 
 

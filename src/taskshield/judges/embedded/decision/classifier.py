@@ -1,7 +1,7 @@
-"""The one decision: how likely a call serves the user, and from where on that is too little.
+"""The fitted classifier: how likely a call serves the user, and from where on that is too little.
 
-Weights and thresholds were fitted on conversations whose domains the model had not seen; they come
-with the model and are covered by its hash.
+Weights and thresholds were fitted on conversations from domains that the model had not seen. They
+come with the model and are covered by its hash.
 """
 
 import json
@@ -32,18 +32,18 @@ class CallClassifier:
     """Weights of the evidence, and thresholds."""
 
     weights: Mapping[str, float]
-    """By name of the feature; one that the model was not fitted with has none."""
+    """By name of the feature. A feature that the model was not fitted with has none."""
     bias: float
     thresholds: Mapping[str, float]
     """By risk tier or "plan": a call no likelier than this to serve the user is misaligned."""
     directive: Calibration
-    """From the model's logit for a segment to the chance that it is a planted directive."""
+    """From the model's logit for a segment to the probability that it is an injected directive."""
     planted: float
-    """From this chance on a segment is taken for a planted directive."""
+    """From this probability on, a segment is taken for an injected directive."""
     planted_delegated: float
-    """The same where the user told the agent to obey somebody."""
+    """The same where the user delegated work to a source."""
     joined: float
-    """From this chance on the neighbour of a planted segment belongs to it."""
+    """From this probability on, the neighbour of such a segment belongs to the directive."""
 
     def serves(self, features: Mapping[str, float]) -> float:
         """How likely a call serves the user."""
@@ -52,7 +52,7 @@ class CallClassifier:
         )
 
     def plan_serves(self, pressed: float) -> float:
-        """How likely a plan is the agent's own and not one that a directive asks for.
+        """How likely a plan is the agent's own and not asked for by a directive.
 
         Args:
             pressed: Log-odds that a directive asks for it, less those that the user does.
@@ -60,19 +60,19 @@ class CallClassifier:
         return sigmoid(-pressed)
 
     def threshold(self, kind: Kind) -> float:
-        """What is too little for this kind of call."""
+        """The threshold for this kind of call."""
         return self.thresholds[kind_name(kind)]
 
 
 def read_classifier(content: bytes, names: frozenset[str]) -> CallClassifier:
-    """A decision from its file.
+    """Read a classifier from its file.
 
     Args:
         content: JSON.
         names: The features that this release knows.
 
     Raises:
-        ModelError: It is not one, or not for these features.
+        ModelError: The file is malformed, or made for other features.
     """
     try:
         found: dict[str, Any] = json.loads(content)
@@ -96,17 +96,17 @@ def read_classifier(content: bytes, names: frozenset[str]) -> CallClassifier:
         OverflowError,
         RecursionError,
     ) as error:
-        raise ModelError("the embedded model's decision file cannot be read") from error
+        raise ModelError("The embedded model's decision file cannot be read.") from error
     kinds = {*(tier.value for tier in Tier), "plan"}
     known = bool(decision.weights) and decision.weights.keys() <= names
     if not known or decision.thresholds.keys() != kinds:
-        raise ModelError("the embedded model's decision file belongs to another release")
+        raise ModelError("The embedded model's decision file belongs to another release.")
     return decision
 
 
 def _number(given: Any) -> float:
     found = float(given)
-    if not math.isfinite(found):  # JSON knows NaN, and `sigmoid` would make near certainty of it
+    if not math.isfinite(found):  # JSON has NaN, which `sigmoid` would turn into near certainty
         raise ValueError("not a number")
     return found
 

@@ -1,6 +1,6 @@
 """The values of a call's arguments, and what kind each is by its shape.
 
-How a value may be written elsewhere belongs to `forms`, where it comes from to `provenance`.
+`value_forms` has the ways in which a value may be written, `provenance` where it comes from.
 """
 
 import json
@@ -33,7 +33,7 @@ text: any other words. flag: true, false, null or nothing."""
 _DEPTH = 40
 """Arguments nested deeper than this are read as text."""
 _MOST = 2000
-"""Values beyond this number are left out: no honest call has as many."""
+"""Values beyond this number are left out: no legitimate call has as many."""
 _SHORT = 2
 """Words up to this length say nothing about where they come from."""
 _SMALL = 12
@@ -74,7 +74,7 @@ _UNMISTAKABLE = tuple(
     if kind in ("address", "url", "date", "account")
 )
 _LOOKED_AT = 20_000
-"""Characters of a text in which values are looked for."""
+"""Characters of a text in which values are searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class ArgumentValue:
 
     @property
     def trivial(self) -> bool:
-        """Whether it is too common to tell where it comes from."""
+        """Whether it is too common for its origin to mean anything."""
         return _is_trivial(self)
 
 

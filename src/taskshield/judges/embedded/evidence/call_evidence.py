@@ -1,4 +1,4 @@
-"""The evidence on one call: all that can be known about it without a model."""
+"""The evidence on one call: everything known about it without a model."""
 
 import json
 import re
@@ -30,35 +30,35 @@ Kind: TypeAlias = Tier | Literal["plan"]
 """The risk tier of a call's tool, or "plan": words that announce a step."""
 
 _SUSPECTS = 2
-"""Directives that a call is compared with by the model: those that explain most of it."""
+"""Directives that the model compares a call with: those that explain most of it."""
 _RELATED = 2
-"""Other words in the data that a call is compared with: those that share most with it."""
+"""Related sentences that a call is compared with: those that share most with it."""
 _SENTENCE = 4
 """Words that it takes to ask for something."""
 _EXPLAINED = 0.5
-"""Which part of a call a directive must explain for other words not to matter."""
+"""The share of a call that a directive must explain for other sentences not to matter."""
 _SHARED = 0.15
-"""Which part of a call's words others must share to have to do with it."""
-_LOOKED_FOR = 200
-"""Words of a call that are looked for in the data."""
-_LOOK_UPS = frozenset(
+"""The share of a call's words that a sentence must have to be related to it."""
+_MAX_WORDS = 200
+"""Words of a call that are searched in the data."""
+_FETCH_VERBS = frozenset(
     "get fetch read browse visit view load search find list lookup look crawl scrape".split()
 )
 _PAGES = frozenset("page url link site website webpage web file document tab".split())
-_OF_THE_WEB = re.compile(
+_WEB_WORDS = re.compile(
     r"""\b(?: (?:web)?pages? | (?:web)?sites? | urls? | links? | linked | web | online | internet
     | articles? | posts? | posted | blogs? | seiten? | artikel | página | artículo | enlace | lien
     | pagina | sito | articolo ) \b
     | \w\.[^\W\d]{2}  # an address, or a file: 3.5 is neither, nor is e.g.""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Words by which users speak of what is fetched."""
-_PASSED_ON = 20_000
-"""Characters of a value that are looked at for what it passes on."""
+"""Words by which users name what is fetched."""
+_MAX_TEXT = 20_000
+"""Characters of a value that are compared with the data that it passes on."""
 _REACH = 3
 """Segments on either side of a directive, or of a value, that are near it."""
 _BESIDE = 60
-"""Segments near values that are looked at in one text."""
+"""Segments near values that are read in one text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class SourcedValue:
     value: ArgumentValue
     found: Provenance
     near: bool
-    """Whether it comes from data, but stands only beside planted directives."""
+    """Whether it comes from data, but stands only near injected directives."""
     instead: bool
     """Whether the user named another value of its kind, which the call does not have."""
 
@@ -96,9 +96,9 @@ class CallEvidence:
     suspects: tuple[CandidateDirective, ...]
     """Directives in the data, the one that explains most first; only the best few."""
     related: tuple[CandidateDirective, ...]
-    """For a call with side effects that no directive explains well: words in the data that share
-    most with it, though nothing else speaks against them. Not for look-ups, which follow links in
-    data all the time."""
+    """For a call with side effects that no directive explains well: the sentences in the data that
+    share most with it, though they are no known directives. None for read calls, which often follow
+    links in data."""
     directives: int
     """How many directives there are in all."""
     fresh: bool
@@ -108,7 +108,7 @@ class CallEvidence:
     known: bool
     """Whether the same tool was called before."""
     delegated: str
-    """Whom the user told the agent to obey; empty where nobody."""
+    """The source that the user told the agent to obey; empty where there is none."""
     steps: tuple[str, ...]
     """The tools called before, in words, the newest last."""
     snippet: str
@@ -116,27 +116,27 @@ class CallEvidence:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The words in the data that may ask for the call: the suspects', then the words aside."""
+        """The words in the data that may ask for the call: suspects, then related sentences."""
         return tuple(one.directive.text for one in (*self.suspects, *self.related))
 
     @property
     def telling(self) -> tuple[SourcedValue, ...]:
-        """The values that say something about where the call comes from."""
+        """The values whose origin means something."""
         return tuple(one for one in self.values if not one.value.trivial)
 
 
 def acts(kind: Kind) -> bool:
-    """Whether something happens by a call of this kind."""
+    """Whether a call of this kind has side effects."""
     return kind != "plan" and kind.side_effects
 
 
 def kind_name(kind: Kind) -> str:
-    """A kind as it is written down."""
+    """A kind as text."""
     return kind.value if isinstance(kind, Tier) else kind
 
 
 def plan_call(words: str) -> ToolCall:
-    """Words that announce a step, in the shape of a call, so that both are judged alike."""
+    """Words that announce a step, as a call, so that both are judged alike."""
     return ToolCall(id="", name="plan", arguments=json.dumps({"text": words}, ensure_ascii=False))
 
 
@@ -149,11 +149,11 @@ def collect_evidence(
     directives: Sequence[Directive],
     delegated: str,
 ) -> CallEvidence:
-    """Everything about a plan, or a call of a tool of this kind, given what was said before it."""
+    """The evidence on a plan or a call of this kind, given the conversation before it."""
     kind = kind if kind == "plan" else own_tier(call, kind)
     planted, near = index.around(directives), index.around(directives, _REACH)
     request = "\n".join(index.asked)
-    values = _told_apart(
+    values = _marked(
         [_sourced(value, index, planted, near) for value in argument_values(call)],
         kinds_in(request),
     )
@@ -164,11 +164,11 @@ def collect_evidence(
         ),
         key=lambda suspect: (-suspect.explains.share, -suspect.directive.message),
     )
-    # The model is asked about a directive that shares something with the call, and about the best.
+    # The model compares the call with directives that share something with it, and with the best.
     suspects = [one for rank, one in enumerate(suspects) if not rank or one.explains.share > 0]
     related: tuple[CandidateDirective, ...] = ()
     explained = bool(suspects) and suspects[0].explains.share >= _EXPLAINED
-    if acts(kind) and not explained and not _is_sent_for(call.name, request):
+    if acts(kind) and not explained and not _is_requested_fetch(call.name, request):
         related = _related(call, values, index, planted)
     newest = max(index.outputs, default=-1)
     return CallEvidence(
@@ -191,7 +191,7 @@ def collect_evidence(
 
 
 def beside(found: Sequence[Segment], calls: Iterable[ToolCall]) -> list[Segment]:
-    """The segments that hold a value of a call, and some on either side; not too many."""
+    """The segments with a value of a call, and some on either side; not too many."""
     values = [one.text for call in calls for one in argument_values(call) if not one.trivial]
     numbers: dict[int, None] = {}
     for number, segment in enumerate(found):
@@ -214,22 +214,22 @@ def _sourced(
 
 
 class _PassedOn:
-    """The texts in a call: what they hold is what the call is about, and not the reason for it."""
+    """The long texts in a call: they are what the call passes on, not the reason for it."""
 
     def __init__(self, call: ToolCall) -> None:
         self._call = call
         self._values = argument_values(call)
 
-    @cached_property  # most calls are compared with nothing
+    @cached_property  # most calls need no comparison
     def _texts(self) -> dict[int, str]:
         return {
-            number: _spaced(one.text[:_PASSED_ON])
+            number: _spaced(one.text[:_MAX_TEXT])
             for number, one in enumerate(self._values)
             if one.kind == "text"
         }
 
     def only(self, words: str) -> bool:
-        """Whether a text holds all of these words and nothing else in the call has to do with them.
+        """Whether a text has all of these words and nothing else in the call is related to them.
 
         Words that ask to be passed on say so, or say to whom.
         """
@@ -250,20 +250,20 @@ def _spaced(text: str) -> str:
     return f" {' '.join(token_words(text))} "
 
 
-def _told_apart(values: Sequence[SourcedValue], named: frozenset[str]) -> tuple[SourcedValue, ...]:
-    """The values, with those marked that stand where one that the user named might stand."""
+def _marked(values: Sequence[SourcedValue], named: frozenset[str]) -> tuple[SourcedValue, ...]:
+    """The values. Those that replace a value that the user named are marked."""
     taken = {one.value.kind for one in values if one.found.kind == "user"}
     return tuple(replace(one, instead=one.value.kind in named - taken) for one in values)
 
 
-def _is_sent_for(name: str, request: str) -> bool:
-    """Whether a tool fetches something, be it from outside, and the user speaks of such a thing.
+def _is_requested_fetch(name: str, request: str) -> bool:
+    """Whether a tool fetches something, and the user asks for something of that kind.
 
-    Then a link that somebody in the data says to open may well be the one that the user means.
+    Then a link that the data says to open may well be the one that the user means.
     """
     words = set(name_words(name))
-    fetches = bool(words & _LOOK_UPS) or ("open" in words and bool(words & _PAGES))
-    return fetches and _OF_THE_WEB.search(request) is not None
+    fetches = bool(words & _FETCH_VERBS) or ("open" in words and bool(words & _PAGES))
+    return fetches and _WEB_WORDS.search(request) is not None
 
 
 def _related(
@@ -272,9 +272,10 @@ def _related(
     index: ConversationIndex,
     planted: frozenset[TextLocation],
 ) -> tuple[CandidateDirective, ...]:
-    """The sentences in the data that share most with a call, those of directives left out.
+    """The sentences in the data that share most with a call, without those of directives.
 
-    What a call passes on would share more with it than whatever asks for it.
+    Text that a call passes on is left out: it would share more with the call than the sentence that
+    asks for it.
     """
     words = [word for word in name_words(call.name) if len(word) > 2]
     words += [
@@ -285,7 +286,7 @@ def _related(
     ]
     passed_on = _PassedOn(call)
     found: list[CandidateDirective] = []
-    for place, share in index.sources.sharing(dict.fromkeys(words[:_LOOKED_FOR])):
+    for place, share in index.sources.sharing(dict.fromkeys(words[:_MAX_WORDS])):
         if share < _SHARED or place in planted:
             continue
         text = index.words_at(place)
@@ -300,7 +301,7 @@ def _related(
 
 
 def _goes_beyond(one: SourcedValue, index: ConversationIndex) -> bool:
-    """Whether a value is text from the data that goes on beyond the sentence it is found in."""
+    """Whether a value is text from the data that is longer than the sentence it is found in."""
     if one.value.kind != "text" or one.found.kind != "data":
         return False
     length = len(token_words(one.value.text))

@@ -1,7 +1,7 @@
-"""What a conversation has shown so far, indexed so that a call can be traced to it.
+"""The text of a conversation so far, indexed so that a call can be traced to it.
 
-A story grows at its end; from its beginning, what is not the user's can be forgotten. It knows who
-said what; what is an instruction and what a call means is not its business.
+Messages are added at the end; those that are not the user's can be dropped from the beginning. The
+index knows who said what, not what is an instruction or what a call means.
 """
 
 from collections import deque
@@ -29,13 +29,13 @@ class ConversationIndex:
     outputs: dict[int, Sequence[Segment]] = field(default_factory=dict)
     """The segments of each tool output, by number of its message."""
     _words: dict[TextLocation, str] = field(default_factory=dict)
-    """What stands at each place in the data."""
-    _planted: dict[tuple[int, str], list[range]] = field(default_factory=dict)
+    """The words at each place in the data."""
+    _injected: dict[tuple[int, str], list[range]] = field(default_factory=dict)
     _others: deque[tuple[int, int]] = field(default_factory=deque)
     """Messages that are not the user's, each with how many tools it called."""
 
     def add_user(self, message: int, text: str) -> None:
-        """The user says something."""
+        """Add a message of the user."""
         said = split_pasted(text)
         self.asked.append(said.own)
         self.sources.add_user(message, said.own, len(text))
@@ -43,7 +43,7 @@ class ConversationIndex:
         self.sources.add_pasted(message, said.pasted)
 
     def add_assistant(self, message: int, text: str, calls: Iterable[ToolCall]) -> None:
-        """The agent says something and calls tools."""
+        """Add a message of the agent and the names of the tools that it called."""
         if text:
             self.sources.add_assistant(message, text)
         before = len(self.steps)
@@ -51,7 +51,7 @@ class ConversationIndex:
         self._others.append((message, len(self.steps) - before))
 
     def add_output(self, message: int, text: str) -> None:
-        """A tool answers."""
+        """Add the output of a tool."""
         found = segments(text)
         self._others.append((message, 0))
         self.outputs[message] = found
@@ -59,9 +59,9 @@ class ConversationIndex:
         self.sources.add_output(message, found)
 
     def forget(self, count: int) -> None:
-        """Let go of the oldest messages that are not the user's: as if they had not been heard.
+        """Drop the oldest messages that are not the user's, as if they had not been added.
 
-        All messages must have numbers of their own.
+        All messages must have different numbers.
         """
         for _ in range(count):
             message, steps = self._others.popleft()
@@ -69,15 +69,15 @@ class ConversationIndex:
             self.sources.forget(message)
             for segment in self.outputs.pop(message, ()):
                 del self._words[TextLocation(message=message, start=segment.start, end=segment.end)]
-            for key in [key for key in self._planted if key[0] == message]:
-                del self._planted[key]
+            for key in [key for key in self._injected if key[0] == message]:
+                del self._injected[key]
 
     def words_at(self, place: TextLocation) -> str:
-        """What stands at a place in the data, or nothing."""
+        """The words at a place in the data; empty where there are none."""
         return self._words.get(place, "")
 
     def around(self, directives: Iterable[Directive], reach: int = 0) -> frozenset[TextLocation]:
-        """The places in tool output that directives take up, and some segments on either side."""
+        """The places of directives in tool output, with some segments on either side."""
         return frozenset(
             TextLocation(message=directive.message, start=segment.start, end=segment.end)
             for directive in directives
@@ -91,12 +91,12 @@ class ConversationIndex:
 
     def _segments(self, directive: Directive, reach: int) -> Iterator[Segment]:
         found = self.outputs.get(directive.message)
-        if found is None:  # not heard yet, or heard by another story
+        if found is None:  # not added yet
             return
         key = (directive.message, directive.text)
-        if key not in self._planted:
-            self._planted[key] = find_directive(found, directive.text)
-        for numbers in self._planted[key]:
+        if key not in self._injected:
+            self._injected[key] = find_directive(found, directive.text)
+        for numbers in self._injected[key]:
             yield from found[max(0, numbers.start - reach) : numbers.stop + reach]
 
 

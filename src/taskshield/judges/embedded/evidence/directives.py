@@ -1,7 +1,7 @@
-"""Directives planted in tool output: neighbouring segments that try to direct the agent.
+"""Injected directives in tool output: neighbouring segments that try to direct the agent.
 
-Which segments do is for the model to say; how their words are joined and found again is settled
-here, for training and serving alike.
+The model says which segments do. This module joins their words and finds them again, for training
+and serving alike.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _GAP = 2
 
 
 DEFINED = -1
-"""Stands for the number of a message: definitions are read before anything is said."""
+"""Stands for the number of a message: definitions are read before any message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Directive:
     tool: str = ""
     """The tool whose output or definition it is."""
     id: str = ""
-    """What the session calls it; nothing for those of a definition."""
+    """Its id in the session; empty for those of a definition."""
 
     @property
     def where(self) -> str:
@@ -52,17 +52,17 @@ class SegmentGroup:
 def directive_segments(
     segments: Sequence[Segment], chances: Sequence[float], *, seed: float, joined: float
 ) -> list[int]:
-    """The segments that belong to planted directives, by number.
+    """The segments that belong to injected directives, by number.
 
-    What an attacker wants done is often worded like any other request; the words around it give it
-    away. So a directive grows from the segments that are likely planted to their neighbours that
-    may be, over short gaps, and from an announcement to what it announces.
+    An attacker's order is often worded like any other request; the words around it betray it. So a
+    directive extends from the segments that are likely injected to neighbours that may be, over
+    short gaps, and from an announcement to what it announces.
 
     Args:
         segments: All segments of an output.
-        chances: For each, how likely it is planted.
-        seed: From this chance on a segment is planted.
-        joined: From this chance on a neighbour is.
+        chances: For each, how likely it is injected.
+        seed: From this probability on, a segment is injected.
+        joined: From this probability on, a neighbour is.
     """
     chosen = {number for number, chance in enumerate(chances) if chance >= seed}
     for number in sorted(chosen):
@@ -100,7 +100,7 @@ def group_neighbours(segments: Sequence[Segment], chosen: Iterable[int]) -> list
 def find_directive(segments: Sequence[Segment], directive: str) -> list[range]:
     """Wherever the words of neighbouring segments, joined, are these: the numbers of the segments.
 
-    An attacker may plant the same words more than once.
+    An attacker may inject the same words more than once.
     """
     found = []
     for first, segment in enumerate(segments):

@@ -14,12 +14,12 @@ _NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _ENDINGS = ("ing", "ed", "es", "s", "e")
 _HERE = TextLocation(message=0, start=0, end=0)
 _SHORT = 4_000
-"""Texts up to this length come again: tasks, requests and directives, with every call."""
+"""Texts up to this length are cached: tasks, requests and directives come with every call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """What of a call occurs in a text."""
+    """How much of a call occurs in a text."""
 
     values: int
     """Values that carry evidence."""
@@ -60,7 +60,7 @@ def explained_share(call: ToolCall, segment_text: str) -> Explained:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Indexed:
-    """A text to look values and words up in."""
+    """A text in which values and words are searched."""
 
     stream: TextIndex
     stems: frozenset[str]

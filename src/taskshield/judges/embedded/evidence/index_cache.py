@@ -1,4 +1,4 @@
-"""Stories of the conversations that were judged last, so that only new text is read."""
+"""Caches the indexes of recent conversations, so that only new text is read."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ from taskshield.core.messages import digest
 from taskshield.judges.embedded.evidence.conversation_index import ConversationIndex
 
 _KEPT = 64
-"""Conversations that are remembered; one that was forgotten is read again."""
+"""Conversations that are cached; any other is read again."""
 
 
 class _Said(NamedTuple):
-    """A turn, as far as a story knows it."""
+    """A message of the history, as the key of an index has it."""
 
     number: int
     stays: bool
-    """Whether a session never lets go of it: it is the user's."""
+    """Whether a session always keeps it: it is the user's."""
     digest: str
 
 
@@ -27,10 +27,10 @@ _Key: TypeAlias = tuple[_Said, ...]
 
 
 class IndexCache:
-    """Remembers stories by what was said in them, so that they never depend on what came before.
+    """Keeps indexes by the messages in them, so that an index never depends on an earlier check.
 
-    A story is handed out to one caller at a time: it changes in place. Where a session has let go
-    of old turns to make room for new ones, the story lets go of them, too.
+    An index is given to one caller at a time, because it changes in place. Where a session has
+    dropped old messages to make room for new ones, the index drops them, too.
     """
 
     def __init__(self, kept: int = _KEPT) -> None:
@@ -40,7 +40,7 @@ class IndexCache:
         self._last: tuple[Sequence[HistoryEntry], _Key] = ((), ())
 
     def take(self, history: Sequence[HistoryEntry]) -> ConversationIndex:
-        """The story of these turns, read from where it was left off."""
+        """The index of this history. Only messages that no cached index has are read."""
         key = self._key(history)
         with self._lock:
             found = _best(self._stories, key)
@@ -54,7 +54,7 @@ class IndexCache:
         return story
 
     def put_back(self, history: Sequence[HistoryEntry], story: ConversationIndex) -> None:
-        """Keep a story for the next message of its conversation."""
+        """Keep an index for the next message of its conversation."""
         key = self._key(history)
         with self._lock:
             self._stories[key] = story
@@ -62,27 +62,27 @@ class IndexCache:
                 self._stories.popitem(last=False)
 
     def _key(self, history: Sequence[HistoryEntry]) -> _Key:
-        """What was said, in short. The same history comes twice, to take and to put back."""
+        """The history in short. The same history comes twice: to take and to put back."""
         last, key = self._last
         if last is not history:
             key = tuple(map(_said, history))
-            if isinstance(history, tuple):  # a list might be another one the next time
+            if isinstance(history, tuple):  # a list may change
                 self._last = history, key
         return key
 
 
 class _Found(NamedTuple):
-    """A story that leads to a history."""
+    """A cached index that can be extended to a history."""
 
     known: int
-    """Turns of the history that the story knows, from the first on."""
+    """Messages of the history that the index has, from the first on."""
     key: _Key
     forgotten: int
-    """Turns that the story knows and the history has let go of."""
+    """Messages that the index has and the history has dropped."""
 
 
 def _best(stories: OrderedDict[_Key, ConversationIndex], key: _Key) -> _Found | None:
-    """The story that knows most of a history and has nothing in it that cannot be forgotten."""
+    """The index that has most of a history and nothing else that cannot be dropped."""
     places = {said: place for place, said in enumerate(key)}
     best: _Found | None = None
     for told in stories:
@@ -95,7 +95,7 @@ def _best(stories: OrderedDict[_Key, ConversationIndex], key: _Key) -> _Found | 
 
 
 def _leads(told: _Key, known: _Key, forgotten: int) -> bool:
-    """Whether the first without so many of its oldest turns, the user's aside, is the second."""
+    """Whether the first, without so many of its oldest messages but the user's, is the second."""
     if not forgotten:
         return told == known
     if forgotten < 0 or len({said.number for said in told}) < len(told):

@@ -1,7 +1,7 @@
 """Where a call's values come from: the user's words, data, a directive in data, or nowhere.
 
-`Sources` grows with the conversation; looking a value up costs time by the length of the value.
-What the answer means for a call is not decided here.
+`Sources` grows with the conversation; finding a value takes time by the length of the value.
+What that means for a call is decided elsewhere.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,7 +40,7 @@ class Provenance:
 
     @property
     def owner(self) -> Owner:
-        """Whose it is: what the agent has said before is as much its own as what it says now."""
+        """Whose it is: what the agent said before is as much its own as what it says now."""
         return "new" if self.kind == "assistant" else self.kind
 
 
@@ -67,7 +67,7 @@ class Sources:
         self._add_all("output", message, segments)
 
     def forget(self, message: int) -> None:
-        """Let go of what the agent or a tool said, the oldest first."""
+        """Drop what the agent or a tool said, the oldest first."""
         self._streams["assistant"].forget(message)
         self._streams["output"].forget(message)
 
@@ -93,17 +93,17 @@ class Sources:
 
 
 def provenance(
-    value: ArgumentValue, sources: Sources, planted: Callable[[TextLocation], bool]
+    value: ArgumentValue, sources: Sources, injected: Callable[[TextLocation], bool]
 ) -> Provenance:
     """Where a value comes from; whole finds count before partial ones, the user before all.
 
     Args:
         value: The value.
         sources: What has been said so far.
-        planted: Whether a place in tool output belongs to a directive.
+        injected: Whether a place in tool output belongs to a directive.
     """
     output = sources.hit("output", value)
-    inside = tuple(place for place in output.places if planted(place))
+    inside = tuple(place for place in output.places if injected(place))
     outside = tuple(place for place in output.places if place not in inside)
     pasted = sources.hit("pasted", value)
     data = Match(output.share if outside else 0.0, outside)

@@ -1,7 +1,7 @@
-"""Shell commands and queries that only look, whatever else their tool could do: `git diff`, SELECT.
+"""Shell commands and queries that only read, though their tool can do more: `git diff`, SELECT.
 
-A tool that takes a command may do anything, so its risk tier is grave; most of its calls look
-something up. Knows what is harmless, not what is dangerous: what it does not know does not look.
+A tool that takes a command can do anything, so its risk tier is high; most of its calls only read.
+This module lists what is harmless: any other command counts as more than reading.
 """
 
 import re
@@ -19,15 +19,15 @@ _BESIDE_COMMANDS = frozenset(
     " working_directory directory".split()
 )
 _BESIDE_QUERIES = frozenset("database db schema limit max_rows timeout description".split())
-"""What may stand beside a command or a query. With anything else, such as the host that it is sent
-to, a call may be more than a look."""
+"""Arguments that may stand beside a command or a query. With any other, such as the host that it is
+sent to, a call may do more than read."""
 _DATABASES = frozenset(
     "bigquery clickhouse database databricks db duckdb mssql mysql postgres postgresql redshift"
     " snowflake sql sqlite warehouse".split()
 )
 _SHELLS = ("bash", "sh", "zsh")
 _QUIET = re.compile(r"\s[12]?>\s?(?:/dev/null|&1)(?=[\s;|)]|$)")
-"""What is thrown away, or sent where the rest goes."""
+"""Redirections that discard output or merge it."""
 _SINGLE = re.compile(r"'[^']*'")
 _DOUBLE = re.compile(r'"[^"]*"')
 _EXPANDED = frozenset("`${")
@@ -39,16 +39,16 @@ _LISTING = re.compile(r"-(?:a|r|v|vv|-all|-remotes|-list|-verbose|-show-current|
 _LINES = re.compile(r"(?:\d+(?:,(?:\d+|\$))?p;?\s*)+")
 
 Rule = Callable[[list[str]], bool]
-"""Whether a program only looks when it is called with these arguments."""
+"""Whether a program only reads when it is called with these arguments."""
 
 
 def own_tier(call: ToolCall, tier: Tier) -> Tier:
-    """The risk tier of one call: its tool's, unless it only looks."""
+    """The risk tier of one call: its tool's, unless it only reads."""
     return Tier.READ if tier.side_effects and only_looks(call) else tier
 
 
 def only_looks(call: ToolCall) -> bool:
-    """Whether a call is a shell command or a query, all of which only looks something up."""
+    """Whether a call is a shell command or a query that only reads."""
     arguments = dict(call.parse_arguments() or {})
     for name in _COMMANDS:
         if name in arguments:
@@ -101,11 +101,11 @@ def _reads(line: str) -> bool:
 
 
 def _is_replaced(line: str) -> bool:
-    """Whether a shell may put something else in the place of a word: names of files, a variable.
+    """Whether a shell may replace a word: by names of files, by a variable.
 
-    What it puts there may be an option, or what another command prints.
+    The replacement may be an option, or the output of another command.
     """
-    if "\\" not in line and '"' not in line:  # then these are quotes beyond doubt
+    if "\\" not in line and '"' not in line:  # then these are certainly quotes
         line = _SINGLE.sub("''", line)
     if not _EXPANDED.isdisjoint(line):
         return True
@@ -189,7 +189,7 @@ _RULES: Mapping[str, Rule] = {
     "sort": _without("--output", "--compress-program", "--temporary-directory", letters="oT"),
     "tree": _without("--output", letters="o"),
 }
-"""By program, when it only looks."""
+"""By program, when it only reads."""
 
 _QUOTED = re.compile(r"'(?:[^'\\]|'')*'|\"[^\"\\]*\"")
 _ASKS = re.compile(r"\s*(?:select|with|show|describe|desc|explain|values)\b", re.IGNORECASE)
@@ -200,7 +200,7 @@ _DOES = re.compile(
     r"|(?:pg|lo|xp|sp|dbms|utl|sys|dblink|query_to|http)_?\w*)\b",
     re.IGNORECASE,
 )
-"""What is more than a look, or might be: a comment or a variable may hide anything."""
+"""Words of a query that does, or might do, more than read: a comment may hide anything."""
 
 
 def _selects(query: str) -> bool:

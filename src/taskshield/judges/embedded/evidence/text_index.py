@@ -1,7 +1,7 @@
 """Text of one kind, indexed by word: is a value in it, and where?
 
-Looking a value up costs time by the length of the value, not of the text. Text is added at the end
-and forgotten from the beginning, each in the time that it takes to go through that text.
+Finding a value takes time by the length of the value, not of the text. Text is added at the end and
+dropped from the beginning, each in time by its length.
 """
 
 import math
@@ -20,17 +20,17 @@ _GRAM = 4
 _PLACES = 8
 """Places reported for a value."""
 _TRIES = 4096
-"""Occurrences of a common word that are looked at; bounds the work on flooded output."""
+"""Occurrences of a common word that are searched; bounds the work on flooded output."""
 _GRAM_TRIES = 512
 _GRAMS = 200
-"""Four-word stretches of a long text that are looked up, evenly spread over it."""
+"""Four-word stretches of a long text that are searched, evenly spread over it."""
 _BY_CHANCE = 0.1
-"""How much less what a long place shares counts: it shares more by chance."""
+"""How much less a match counts in a long place, which shares more by chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What one stream of text has of a value."""
+    """How much of a value one text has, and where."""
 
     share: float = 0.0
     places: tuple[TextLocation, ...] = ()
@@ -46,7 +46,7 @@ class TextIndex:
     _at: dict[str, list[int]] = field(default_factory=dict)
     """Positions of each word, counted from the first word that was ever added."""
     _forgotten: int = 0
-    """Words that were added and forgotten: the position of the first word that is still here."""
+    """Words that were added and dropped: the position of the first word that is still here."""
     _messages: deque[tuple[int, int]] = field(default_factory=deque)
     """Each message with the position of its first word."""
 
@@ -60,13 +60,13 @@ class TextIndex:
         self._append(tokens.words, tokens.glued, place)
 
     def forget(self, message: int) -> None:
-        """Let go of the oldest message here, if it is this one: as if it had never been added."""
+        """Drop the oldest message here, if it is this one: as if it had never been added."""
         if not self._messages or self._messages[0][0] != message:
             return
         self._messages.popleft()
         end = self._messages[0][1] if self._messages else self._forgotten + len(self._words)
         count = end - self._forgotten
-        for word, times in Counter(self._words[1:count]).items():  # the first one parts messages
+        for word, times in Counter(self._words[1:count]).items():  # the first separates texts
             occurrences = self._at[word]
             if times == len(occurrences):
                 del self._at[word]

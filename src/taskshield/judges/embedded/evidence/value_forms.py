@@ -21,17 +21,17 @@ _NUMBER = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a value that can be looked up: a date and its time are two."""
+    """A part of a value that is searched by itself: a date and its time are two."""
 
     ways: tuple[Words, ...]
     """Any of these will do."""
     whole: bool
-    """Whether it must not be a part of a longer address, link, number or name."""
+    """Whether it must stand alone, not within a longer address, link, number or name."""
 
 
-@lru_cache(maxsize=256)  # the values of one call are looked up in many texts
+@lru_cache(maxsize=256)  # the values of one call are searched in many texts
 def parts(value: ArgumentValue) -> tuple[Part, ...]:
-    """What to look for. All parts together are the value."""
+    """The parts of a value; together they are the value."""
     words = token_words(value.text)
     match value.kind:
         case "date":
@@ -88,7 +88,7 @@ def _day(words: Words) -> list[Words] | None:
         if named:
             month = named
         elif word.count("/") == 2:
-            return [words[:1]]  # day and month cannot be told apart
+            return [words[:1]]  # day and month cannot be distinguished
         elif word.isdecimal() and len(word) == 4:
             year = int(word)
         elif word.isdecimal() and not of_month:

@@ -1,6 +1,6 @@
-"""Sentences of a message and the clauses that each stand for one order, with their places.
+"""Sentences of a message and the clauses in it, each one order, with their places.
 
-Quotations, code and parentheses are never cut. What a clause is belongs to `orders`.
+Quotations, code and parentheses are never cut. `directive_openers` says what a clause is.
 """
 
 import re
@@ -16,7 +16,7 @@ from taskshield.judges.embedded.grammar.directive_openers import (
 from taskshield.judges.embedded.grammar.sentences import sentence_ends
 
 _WINDOW = 200
-"""So much of a clause is looked at to see how it begins, or how the clause before it ends."""
+"""Characters of a clause that show how it begins, or how the clause before it ends."""
 _WRAPPED = 60
 """Lines from this length on may have been wrapped by a tool."""
 _KEPT = re.compile(
@@ -80,7 +80,7 @@ def clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def masked_text(text: str) -> str:
-    """The text with everything quoted made meaningless, character by character."""
+    """The text with quoted characters replaced by underscores."""
     return _KEPT.sub(_mask, text)
 
 
@@ -104,7 +104,7 @@ def _unquoted_ends(masked: str) -> Iterator[int]:
 
 
 def _is_ordinal(masked: str, end: int) -> bool:
-    """Whether a number with a dot goes on with a month, as in "am 12. August"."""
+    """Whether a month follows a number with a dot, as in "am 12. August"."""
     return _ORDINAL.match(masked, end) is not None
 
 
@@ -155,7 +155,7 @@ def _parts(masked: str, begin: int, joint: re.Match[str]) -> bool:
 
 
 def _is_filler(before: str) -> bool:
-    """Whether nothing has been said yet but "also" or "ok then"."""
+    """Whether the text so far is only "also" or "ok then"."""
     return skip_fillers(before + ",") > len(before) or not before.strip()
 
 
@@ -164,6 +164,6 @@ def _begins_politely(after: str) -> bool:
 
 
 def _goes_on(before: str) -> bool:
-    """Whether the verb before the joint is somebody else's: "ask him to come and bring it"."""
+    """Whether the verb before the joint has another subject: "ask him to come and bring it"."""
     polite = _POLITE.search(before)
     return _INFINITIVE.search(before[polite.end() if polite is not None else 0 :]) is not None

@@ -1,6 +1,6 @@
 """What opens a directive in English: verbs in the imperative, requests, prohibitions, questions.
 
-Owns the word lists and the patterns on single clauses. Where clauses begin belongs to `clauses`.
+Owns the word lists and the patterns on single clauses. `clauses` says where clauses begin.
 """
 
 import re
@@ -195,7 +195,7 @@ _REACTS = re.compile(
 )
 _COMMA = re.compile(r",\s{1,4}")
 LONGEST_LEAD = 120
-"""Fillers before a verb are looked for in so many characters."""
+"""Characters in which fillers before a verb are searched."""
 
 
 def skip_fillers(text: str) -> int:
@@ -269,6 +269,6 @@ def _orders_under_condition(clause: str) -> bool:
 
 
 def _states(rest: str) -> bool:
-    """Whether a verb was a noun after all: "Order number must be", "Report 7 is in"."""
+    """Whether a verb is a noun here: "Order number must be", "Report 7 is in"."""
     statement = _STATEMENT.match(rest)
     return statement is not None and _SUBORDINATE.search(statement[0]) is None

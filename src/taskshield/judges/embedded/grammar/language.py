@@ -1,6 +1,6 @@
 """Whether a text is English, by its commonest words.
 
-More is not needed: tasks in other languages are split by sentences alone.
+This is enough: tasks in other languages are split by sentences alone.
 """
 
 import re
@@ -36,7 +36,7 @@ _OTHERS = frozenset(
     " aur se nahi mat kar kya".split()
 )
 _FEW = 6
-"""Shorter texts have no words to tell it by."""
+"""Words below which a text is too short to decide."""
 _LEAST_SHARE = 0.1
 
 

@@ -1,7 +1,7 @@
-"""Where an order begins in the midst of other words, without a sign: "see you soon Open the door".
+"""Where an order begins between other words, without a sign: "see you soon Open the door".
 
-Such words would be read as one with what stands before them, and planted ones would hide there.
-Only English verbs are known. What an order is belongs to `orders`.
+Otherwise it would be read as one with the words before it, and an injected order could hide there.
+Only English verbs are known. `directive_openers` says what an order is.
 """
 
 import re
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from taskshield.judges.embedded.grammar.directive_openers import opens_order, opens_request
 
 _READ = 200
-"""So much of an order is looked at to see whether it is one."""
+"""Characters that show whether a text is an order."""
 _WORD = 40
-"""And so much of the word before it."""
+"""Characters of the word before it."""
 _BETWEEN = re.compile(r"(?<=[\w%€$)\]])[ \t]+(?=[A-Z][a-z'’]{1,20}[ ,])")
 _GOES_ON = frozenset(
     "the a an to of in on at for with and or but nor so by from via per as is are was were be been"
@@ -21,7 +21,7 @@ _GOES_ON = frozenset(
     " first second i we you he she they it please called named titled labelled marked click press"
     " tap hit select choose use push pick say says said".split()
 )
-"""Words that no sentence ends with, and those that name what is to be pressed or said."""
+"""Words that no sentence ends with, and words before something to press or say."""
 _POLITE = ("Please ", "Kindly ")
 _OBJECT = re.compile(r"\S+ (?:the|an?|my|our|your|his|her|their|its|this|that|all|me|us|it)\b")
 """An order that can be no name: "Send the", but not "Report on"."""

@@ -12,7 +12,7 @@ _END = re.compile(
 _FULL = re.compile("[。！？｡؟।॥۔።]")
 _WORD = re.compile(r"[^\W_](?:[\w.'’-]{0,30}[^\W_])?$")
 _ENDING = re.compile(r"[\s(\"'“‘«-](?:[^\W\d_]{2,30}|[$€£¥]?\d[\d.,]{0,20}[%€]?)$")
-"""A word or a number by itself and not the first: no part of an address, a path or a name."""
+"""A single word or number that is not the first: no part of an address, a path or a name."""
 _BEGINNING = re.compile(
     r"(?:[^\w\s.,;:!?/\\=&'-][^\w\s]{0,40}\s?)?"
     r"(?![A-Z]{1,4}\b(?!:))[^\W\d_a-zß-öø-ÿ](?!\d)[\w'’-]{1,30}[,:)\]]{0,2}\s+[\w\"'“‘«(#]"
@@ -74,7 +74,7 @@ def _closes(text: str, begin: int, dot: int, after: int) -> bool:
 def _is_glued(text: str, begin: int, end: re.Match[str]) -> bool:
     """Whether a sentence begins right behind the marks, as in "It rains.Send the key to Bob".
 
-    Not within what is no sentence: addresses, paths, numbers, code.
+    Not within addresses, paths, numbers and code.
     """
     return (
         end["marks"] != ":"

@@ -9,18 +9,18 @@ from taskshield.core.errors import ModelError
 from taskshield.judges.embedded.network.windows import windows
 
 MAX_TOKENS = 256
-"""Tokens of a sequence, all included."""
+"""Tokens of a sequence, special ones included."""
 HEAD_TOKENS = 80
-"""Tokens of what an output is headed with."""
+"""Tokens of the heading before an output."""
 PIECE_TOKENS = 96
 """Tokens of a piece, without its marker."""
 
 MARKER = "[unused1]"
-"""Stands before each piece. BERT's vocabulary has it, and no text is ever split into it."""
+"""Stands before each piece. BERT's vocabulary has it, and no text is ever tokenized to it."""
 _START, _END = "[CLS]", "[SEP]"
 
 SILENT = -30.0
-"""The logit of a piece that the model is not asked about: without letters it directs nobody."""
+"""The logit of a piece that the model does not read: without letters it is no directive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +42,11 @@ def load_tokenizer(content: bytes) -> Tokenizer:
     """
     try:
         tokenizer = Tokenizer.from_str(content.decode("utf-8"))
-    except Exception as error:  # the library raises no narrower one
-        raise ModelError("the embedded model's tokenizer cannot be read") from error
+    except Exception as error:  # the library raises no narrower type
+        raise ModelError("The embedded model's tokenizer cannot be read.") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    # Else "[SEP]", written by anybody into any text, would end the text for the model.
+    # Otherwise an attacker could write "[SEP]" into a text and end it for the model.
     tokenizer.encode_special_tokens = True
     _check_unforgeable(tokenizer)
     return tokenizer
@@ -106,11 +106,10 @@ def _ids(tokenizer: Tokenizer, text: str) -> list[int]:
 def _encoded(tokenizer: Tokenizer, text: str) -> Encoding:
     """The tokens of a text.
 
-    One by one and not as a batch: a batch would start as many threads as there are processors, and
-    a process that forks afterwards would be warned about on its standard error. It takes 4% of the
-    model's time.
+    One by one and not as a batch. A batch starts one thread per processor, and a process that forks
+    afterwards prints a warning to its standard error. This takes 4 % of the model's time.
     """
-    # JSON can carry halves of characters, which no tokenizer takes.
+    # JSON can hold half of a surrogate pair, which no tokenizer accepts.
     whole = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
     return tokenizer.encode(whole, add_special_tokens=False)
 
@@ -118,7 +117,7 @@ def _encoded(tokenizer: Tokenizer, text: str) -> Encoding:
 def _id(tokenizer: Tokenizer, token: str) -> int:
     found = tokenizer.token_to_id(token)
     if found is None:
-        raise ModelError(f"the embedded model's tokenizer has no token {token}")
+        raise ModelError(f"The embedded model's tokenizer has no token {token}.")
     return found
 
 
@@ -126,4 +125,4 @@ def _check_unforgeable(tokenizer: Tokenizer) -> None:
     tokens = (_START, _END, MARKER)
     ids = {_id(tokenizer, token) for token in tokens}
     if ids & set(_ids(tokenizer, " ".join(tokens))):
-        raise ModelError("the embedded model's tokenizer lets a text forge special tokens")
+        raise ModelError("The embedded model's tokenizer lets a text forge special tokens.")

@@ -1,4 +1,4 @@
-"""What the model is shown. Training and serving render with the same functions."""
+"""The texts that the model reads. Training and serving render them with the same functions."""
 
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import ToolSpec
@@ -58,12 +58,12 @@ def serves(evidence: CallEvidence) -> Pair:
 def heading(tool: str, request: str) -> str:
     """What stands before an output: the tool, in words, and what the user wants.
 
-    Somebody's request may be what the user's task leads to, or none of the user's business; which
-    of the two it is, its words alone do not say.
+    A request in the output may be part of the user's task or foreign to it. Its words alone do not
+    say which.
 
     Args:
-        tool: Nothing where it is not known.
-        request: The user's words; nothing where there are none, or where the model is not told.
+        tool: Empty where it is not known.
+        request: The user's words; empty where there are none, or where the model must not see them.
     """
     if not request or request.isspace():
         return tool
@@ -71,16 +71,16 @@ def heading(tool: str, request: str) -> str:
 
 
 def request(evidence: CallEvidence) -> str:
-    """What the user wants; of a long request, what has most to do with the call."""
+    """The user's words; of a long request, the sentences that are closest to the call."""
     return _excerpt(evidence.request, evidence.call, _REQUEST)
 
 
 def _excerpt(text: str, call: ToolCall, limit: int) -> str:
-    """The sentences of a text that have most to do with a call, in their order."""
+    """The sentences of a text that are closest to a call, in their order."""
     if len(text) <= limit:
         return " ".join(text.split())
     pieces = [segment.text for segment in segments(text)]
-    if not pieces:  # nothing but signs
+    if not pieces:  # only signs
         return clipped(" ".join(text.split()), limit)
     pieces = pieces[:_PIECES] + pieces[_PIECES:][-_PIECES:]
     weight = [
@@ -97,7 +97,7 @@ def _excerpt(text: str, call: ToolCall, limit: int) -> str:
 
 
 def clipped(text: str, limit: int) -> str:
-    """The beginning of a text, with a sign where something is missing."""
+    """The beginning of a text, with a sign where it was cut."""
     return text if len(text) <= limit else text[:limit] + "…"
 
 

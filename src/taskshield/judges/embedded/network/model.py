@@ -1,9 +1,9 @@
-"""The embedded model at run time: onnxruntime on the CPU, nothing sent and nothing written.
+"""The embedded model at run time: onnxruntime on the CPU. It sends and writes nothing.
 
-A model may be used by many threads at once. It belongs to the process that loaded it: threads do
-not survive a fork, so in a forked child it refuses to answer, while `shared` loads one for each
-process. A forked child that ends otherwise than by `os._exit` waits for those threads forever,
-whether it used the model or not, unless it was loaded with one thread.
+Many threads may use a model at once. It belongs to the process that loaded it: threads do not
+survive a fork, so in a forked child the model raises, while `shared` loads one for each process. A
+forked child that ends in any way but `os._exit` waits for those threads forever, whether it used
+the model or not, unless the model was loaded with one thread.
 """
 
 import os
@@ -25,10 +25,10 @@ from taskshield.judges.embedded.network.encoding import Encoded
 from taskshield.judges.embedded.network.prefilter import Glance
 
 _REMEMBERED = 4096
-"""Rows that are kept, at most 1 kB each: agents read an output and try a call again."""
+"""Rows that are cached, at most 1 kB each: agents read an output again and retry calls."""
 MOST_READ = 96
-"""Sequences of one output that the network reads, 80 to 100 kB, in about 3 s on two cores. Of a
-longer one it reads those that look most like orders at a glance."""
+"""Sequences of one output that the network reads: 80 to 100 kB in about 3 s on two cores. Of a
+longer output it reads those that the prefilter scores highest."""
 _Output = Literal["pair", "tags"]
 _INPUTS = {"ids", "types", "mask"}
 _OUTPUTS = {"tags", "pair"}
@@ -50,13 +50,13 @@ class Model:
         """Make a model.
 
         Args:
-            session: What computes.
+            session: The onnxruntime session.
             tokenizer: As `load_tokenizer` gives it.
             label: Name, version and hash.
-            decision: What the judge makes of the scores.
-            beside: The same with one thread: two of its runs side by side take less time than two
-                of the other one after the other. None where there is one processor.
-            glance: What to choose by where an output is very long; without it, all is read.
+            decision: The classifier, as JSON.
+            beside: The same with one thread. Two of its runs in parallel are faster than two
+                of the other one in turn. None where there is one processor.
+            glance: The prefilter for very long outputs; without it, everything is read.
         """
         self._session = session
         self._beside = beside
@@ -69,15 +69,15 @@ class Model:
         self.label = label
         """Name, version and hash, as logged with each decision."""
         self.decision = decision
-        """What the judge makes of the scores, as JSON; checked together with the weights."""
+        """The classifier, as JSON; checked together with the weights."""
 
     @classmethod
     def load(cls, folder: Path | None = None, *, threads: int | None = None) -> Self:
-        """The model of a folder, checked; None takes the one that comes with the package.
+        """Load and check the model in a folder; None is the shipped one.
 
         Args:
-            folder: What `weights.write_manifest` has been run on.
-            threads: Threads that compute; None takes two, or one where there is one processor.
+            folder: One that `model_files.write_manifest` was run on.
+            threads: Threads that compute; None is two, or one where there is one processor.
 
         Raises:
             ModelError: The files are missing, damaged, or not those of such a model.
@@ -99,7 +99,7 @@ class Model:
         """Two logits: does the first text ask for the second, does the second serve the first.
 
         Raises:
-            ModelError: The process was forked, or the model answers with what is no number.
+            ModelError: The process was forked, or the model returned NaN or infinity.
         """
         (found,) = self.pairs([(first, second)])
         return found
@@ -114,18 +114,18 @@ class Model:
         return [(float(row[0]), float(row[1])) for row in self._rows("pair", sequences)]
 
     def tags(self, head: str, pieces: Sequence[str], stop: Event | None = None) -> list[float]:
-        """For each piece of an output a logit: does it direct whoever reads it.
+        """For each piece of an output a logit: does it try to direct its reader?
 
-        Of a very long output some pieces are only glanced at; they direct nobody.
+        Of a very long output, pieces that the prefilter leaves out count as no directive.
 
         Args:
             head: What the output is, in a few words.
             pieces: Its pieces.
-            stop: Set by somebody who does not wait for the answer any longer.
+            stop: Set once the caller no longer waits for the answer.
 
         Raises:
-            ModelError: The process was forked, the model answers with what is no number, or nobody
-                waits for the answer.
+            ModelError: The process was forked, the model returned NaN or infinity, or `stop` was
+                set.
         """
         found = [encoding.SILENT] * len(pieces)
         sequences = list(encoding.output_ids(self._tokenizer, head, pieces))
@@ -140,15 +140,15 @@ class Model:
     def _rows(
         self, output: _Output, sequences: Sequence[Encoded], stop: Event | None = None
     ) -> list[NDArray[np.float32]]:
-        """The rows of an output, two side by side where there are two."""
+        """The rows of an output, two in parallel where there are at least two."""
         if os.getpid() != self._process:
             raise ModelError(
-                "the embedded model was loaded before this process was forked;"
-                " load it in each process"
+                "The embedded model was loaded before this process was forked."
+                " Load it in each process."
             )
         if self._side is None or len(sequences) < 2:
             return self._in_turn(self._session, output, sequences, stop)
-        if not self._side_taken.acquire(blocking=False):  # many checks at once: no core is idle
+        if not self._side_taken.acquire(blocking=False):  # no core is idle
             return self._in_turn(self._beside, output, sequences, stop)
         here, there = _halves([len(sequence.ids) for sequence in sequences])
         try:
@@ -168,15 +168,15 @@ class Model:
     def _in_turn(
         self, session: Any, output: _Output, sequences: Sequence[Encoded], stop: Event | None
     ) -> list[NDArray[np.float32]]:
-        """Rows one after the other.
+        """Rows in turn.
 
-        One sequence at a time: int8 models scale their numbers by all that is in a batch, so a
-        text could change the score of its neighbour. The gain of batches is 10 to 30 % only.
+        One sequence at a time: int8 models scale their numbers by the whole batch, so a text could
+        change the score of its neighbour. Batches would gain 10 to 30 % only.
         """
         rows = []
         for sequence in sequences:
             if stop is not None and stop.is_set():
-                raise ModelError("nobody waits for the embedded model's answer any longer")
+                raise ModelError("The embedded model stopped: the caller no longer waits.")
             rows.append(self._row(session, output, sequence))
         return rows
 
@@ -191,7 +191,7 @@ class Model:
 
 
 def _halves(lengths: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Numbers of sequences in two parts that take about as long, the longest ones dealt first."""
+    """Numbers of sequences in two parts that take about the same time; the longest come first."""
     parts: tuple[list[int], list[int]] = ([], [])
     sizes = [0, 0]
     for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
@@ -205,17 +205,17 @@ def _computed(
     session: Any, output: _Output, ids: NDArray[np.int64], types: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     (found,) = session.run([output], {"ids": ids, "types": types, "mask": ids * 0 + 1})
-    if not np.isfinite(found).all():  # a comparison with NaN is false, whatever it asks
-        raise ModelError("the embedded model answered with something that is no number")
+    if not np.isfinite(found).all():  # every comparison with NaN is false
+        raise ModelError("The embedded model returned a score that is no number.")
     row: NDArray[np.float32] = found[0]
     return row
 
 
 def shared(folder: Path | None = None) -> Model:
-    """The model of a folder, loaded once in each process; None takes the one of the package.
+    """The model of a folder, loaded once in each process; None is the shipped one.
 
     Raises:
-        ModelError: It is missing or damaged; the next call tries again.
+        ModelError: It is missing or damaged. The next call tries again.
     """
     # By process, so that a forked child neither uses its parent's model nor waits for a lock that
     # a thread of its parent held.
@@ -239,7 +239,7 @@ _SHARED: dict[int, _Shared] = {}
 
 
 class _Recent:
-    """The rows that were asked for last, by what was asked."""
+    """The most recently used rows, by their input."""
 
     def __init__(self, most: int) -> None:
         self._rows: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
@@ -270,15 +270,15 @@ def _threads() -> int:
 def inference(model: bytes, threads: int) -> Any:
     """An onnxruntime session.
 
-    From bytes and not from a path: these bytes were hashed. They are let go at the end; while the
+    From bytes and not from a path: these bytes were hashed. They are released at the end; while the
     session is made there are two copies (of a file of 22 MB: peak 69 MB, then 34; from a path 42
     and 39, and a mapped file is not accepted).
 
     Raises:
-        ModelError: It is not one, or has other inputs or outputs than it should have.
+        ModelError: The bytes are no such model, or its inputs or outputs are unexpected.
     """
-    # Else onnxruntime opens a database in the user's cache and reports to its makers. It reads this
-    # when it is first imported; where somebody else imported it, only the second line is left.
+    # Otherwise onnxruntime opens a database in the user's cache and reports to its makers. It reads
+    # the variable when first imported; where it is imported already, the call below must do.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
@@ -287,22 +287,22 @@ def inference(model: bytes, threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # errors are raised; nothing is printed beside them
-    # Threads that spin gain a millisecond a call, and with pauses take three times the CPU time.
+    # Spinning threads save a millisecond a call but, between calls, use three times the CPU time.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         session = onnxruntime.InferenceSession(
             model,
             options,
             providers=["CPUExecutionProvider"],
-            # What it makes of a sum and a norm takes longer than both: a pass, 1.7 times as long.
+            # Its fused sum and norm are slower than the two apart: a pass takes 1.7 times as long.
             disabled_optimizers=["SkipLayerNormFusion"],
         )
-    except Exception as error:  # onnxruntime's errors have no base of their own
-        raise ModelError("the embedded model cannot be loaded by onnxruntime") from error
+    except Exception as error:  # onnxruntime's errors have no common base
+        raise ModelError("onnxruntime cannot load the embedded model.") from error
     if {one.name for one in session.get_inputs()} != _INPUTS or not _OUTPUTS <= {
         one.name for one in session.get_outputs()
     }:
-        raise ModelError("the embedded model has other inputs or outputs than it should have")
-    session.disable_fallback()  # there is no other provider, and it prints
-    session._model_bytes = None  # the file once more, kept for that fallback alone
+        raise ModelError("The embedded model has unexpected inputs or outputs.")
+    session.disable_fallback()  # there is no other provider, and the fallback prints
+    session._model_bytes = None  # a copy of the file that only the fallback needs
     return session

@@ -1,7 +1,7 @@
 """The folder of the model's files, with a manifest that says what each of them must be.
 
 The manifest finds damage: a broken download, a full disk, a file of another release. It is no
-signature; who can write into the folder can write a manifest, too.
+signature: an attacker who can write into the folder can write a manifest, too.
 """
 
 import json
@@ -18,17 +18,17 @@ FORMAT = 1
 """Version of the folder's format. A reader knows exactly one."""
 
 SHIPPED = Path(__file__).with_name("weights")
-"""The folder that comes with the package."""
+"""The shipped folder."""
 
 _MANIFEST = "manifest.json"
 _MODEL, _TOKENIZER, _DECISION = "model.onnx", "tokenizer.json", "decision.json"
 _FILES = frozenset({_MODEL, _TOKENIZER, _DECISION})
 _GLANCE = "glance.npy"
 _ALL_FILES = _FILES | {_GLANCE}
-"""A model may do without the last one."""
+"""The last one is optional."""
 _MANIFEST_BYTES = 16_384
-"""No manifest is longer."""
-_REMEDY = "reinstall taskshield, or make the model again if it is your own"
+"""A longer manifest is malformed."""
+_REMEDY = "Reinstall taskshield, or make the model again if it is your own."
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -37,21 +37,21 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 class ModelFiles:
     """A model's files, as they were when they were checked.
 
-    They are held as bytes: what is loaded is what was hashed, whatever becomes of the files.
+    They are kept as bytes, so that the bytes that are loaded are those that were hashed.
     """
 
     name: str
     version: str
     digest: str
-    """SHA-256 of the manifest, and so of everything."""
+    """SHA-256 of the manifest, which has those of all files."""
     model: bytes
     """The network, in ONNX."""
     tokenizer: bytes
     """The tokenizer, as the library `tokenizers` writes it."""
     decision: bytes
-    """What the judge makes of the scores, as JSON."""
+    """The classifier, as JSON."""
     glance: bytes | None = None
-    """What words say at a glance, as numpy writes it, where the model has that."""
+    """The prefilter's weights, as numpy writes them, where the model has them."""
 
     @property
     def label(self) -> str:
@@ -61,7 +61,7 @@ class ModelFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """What the manifest says about a file."""
+    """A file in the manifest."""
 
     size: int
     sha256: str
@@ -79,11 +79,11 @@ def verified(folder: Path) -> ModelFiles:
     """The files of a folder, each compared with the manifest.
 
     Raises:
-        ModelError: Something is missing, damaged, unknown or more than there should be.
+        ModelError: A file is missing, damaged or unknown.
     """
     manifest = _manifest(folder)
     _only_known(folder, manifest.files)
-    for name, entry in manifest.files.items():  # the cheap check of all comes first
+    for name, entry in manifest.files.items():  # the cheap check first, for all files
         _same_size(folder / name, entry)
     return ModelFiles(
         name=manifest.name,
@@ -100,11 +100,13 @@ def write_manifest(folder: Path, name: str, version: str) -> None:
     """Write the manifest of the files that are in a folder now.
 
     Raises:
-        ModelError: A file is missing, there are others, or the name or version is no plain word.
+        ModelError: A file is missing or unknown, or the name or version is no plain word.
     """
     for label in (name, version):
         if not _LABEL.fullmatch(label):
-            raise ModelError(f"{label!r} cannot name a model: letters, digits, dots and dashes can")
+            raise ModelError(
+                f"{label!r} cannot name a model. Use letters, digits, dots and dashes."
+            )
     _only_known(folder, _ALL_FILES)
     there = {path.name for path in _paths(folder)} & _ALL_FILES
     files = {one: _described(folder / one) for one in sorted(_FILES | there)}
@@ -119,7 +121,7 @@ def _described(path: Path) -> dict[str, object]:
 
 def _manifest(folder: Path) -> _Manifest:
     if not folder.is_dir():
-        raise ModelError(f"the embedded model is missing: there is no folder {str(folder)!r}")
+        raise ModelError(f"The embedded model is missing: there is no folder {str(folder)!r}.")
     text = _read(folder / _MANIFEST, limit=_MANIFEST_BYTES)
     try:
         content = json.loads(text)
@@ -128,14 +130,14 @@ def _manifest(folder: Path) -> _Manifest:
     fields = _object(content)
     version = fields.get("format")
     if type(version) is not int:
-        raise _malformed("it does not say its format")
-    if version != FORMAT:  # before all else: another format has other fields
+        raise _malformed("it does not name its format")
+    if version != FORMAT:  # first: another format has other fields
         raise ModelError(
-            "the embedded model is of another format than this release of taskshield reads"
-            f" ({FORMAT}); {_REMEDY}"
+            f"This release of taskshield reads models of format {FORMAT}; the embedded model has"
+            f" another. {_REMEDY}"
         )
     if fields.keys() != {"format", "name", "version", "files"}:
-        raise _malformed("its fields are not those of the format")
+        raise _malformed("it has unexpected fields")
     files = _object(fields["files"])
     if not _FILES <= files.keys() <= _ALL_FILES:
         raise _malformed("it does not list exactly the files of a model")
@@ -151,38 +153,38 @@ def _entry(value: object) -> _Entry:
     fields = _object(value)
     size = fields.get("bytes")
     if fields.keys() != {"bytes", "sha256"} or type(size) is not int or size < 0:
-        raise _malformed("a file is not described by its size and its hash")
+        raise _malformed("a file lacks its size or its hash")
     return _Entry(size=size, sha256=_matching(_SHA256, fields["sha256"]))
 
 
 def _object(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise _malformed("something in it is not an object")
+        raise _malformed("a member is not an object")
     return cast(dict[str, object], value)
 
 
 def _matching(pattern: re.Pattern[str], value: object) -> str:
     if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise _malformed("a name, a version or a hash is none")
+        raise _malformed("a name, a version or a hash is invalid")
     return value
 
 
 def _malformed(what: str) -> ModelError:
-    return _damaged(f"{_MANIFEST} is malformed, {what}")
+    return _damaged(f"{_MANIFEST} is malformed ({what})")
 
 
 def _only_known(folder: Path, files: Container[str]) -> None:
-    """Nothing lies in the folder that nobody has checked."""
+    """Raise where the folder has a file that the manifest does not list."""
     for path in _paths(folder):
         if path.name not in files and path.name != _MANIFEST:
-            raise _damaged(f"it holds a file that is not part of it, {path.name!r}")
+            raise _damaged(f"its folder has {path.name!r}, which is not part of it")
 
 
 def _paths(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
     except OSError as error:
-        raise ModelError(f"the embedded model cannot be read: {error.strerror}") from None
+        raise ModelError(f"The embedded model cannot be read: {error.strerror}.") from None
 
 
 def _same_size(path: Path, entry: _Entry) -> None:
@@ -195,7 +197,7 @@ def _same_size(path: Path, entry: _Entry) -> None:
 
 
 def _content(path: Path, manifest: _Manifest) -> bytes:
-    """The bytes of a file, read once: these are hashed and these are loaded."""
+    """The bytes of a file, read once: the same bytes are hashed and loaded."""
     entry = manifest.files[path.name]
     content = _read(path, limit=entry.size)
     if sha256(content).hexdigest() != entry.sha256:
@@ -212,7 +214,7 @@ def _read(path: Path, *, limit: int | None = None) -> bytes:
     except OSError as error:
         raise _damaged(f"{path.name} cannot be read: {error.strerror}") from None
     if limit is not None and len(content) > limit:
-        raise _damaged(f"{path.name} is longer than it should be")
+        raise _damaged(f"{path.name} is too long")
     return content
 
 
@@ -221,4 +223,4 @@ def _missing(path: Path) -> ModelError:
 
 
 def _damaged(what: str) -> ModelError:
-    return ModelError(f"the embedded model is damaged: {what}; {_REMEDY}")
+    return ModelError(f"The embedded model is damaged: {what}. {_REMEDY}")

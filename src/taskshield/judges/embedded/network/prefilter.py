@@ -1,7 +1,7 @@
-"""Which parts of a very long output are read: those that look most like orders at a glance.
+"""Which parts of a very long output the network reads: those that look most like orders.
 
-At a glance, words are added up and not read. Each token has two weights, learned with the network:
-one wherever it stands, one more at the beginning of a piece, where orders have their verb.
+The prefilter only adds up weights of tokens. Each token has two, trained with the network: one
+for any position, one more for the beginning of a piece, where orders have their verb.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from taskshield.core.errors import ModelError
 from taskshield.judges.embedded.network.encoding import Encoded
 
 OPENING = 2
-"""Tokens that a piece begins with."""
+"""Tokens that count as the beginning of a piece."""
 
 
 class Glance:
-    """Weights of tokens: how much each says that words try to direct whoever reads them."""
+    """Weights of tokens: how much each suggests that words try to direct their reader."""
 
     def __init__(self, weights: NDArray[np.float32]) -> None:
-        """Take weights, a row for each token: wherever it stands, and at the beginning."""
+        """Take weights, a row for each token: for any position, and for the beginning."""
         self._anywhere, self._opening = weights[:, 0], weights[:, 1]
 
     @classmethod
@@ -34,23 +34,23 @@ class Glance:
             words: How many tokens the tokenizer knows.
 
         Raises:
-            ModelError: It is not that, or not for this tokenizer.
+            ModelError: The content is malformed, or made for another tokenizer.
         """
         try:
             found = np.load(BytesIO(content), allow_pickle=False)
         except (ValueError, OSError, EOFError) as error:
-            raise ModelError("the embedded model's glance cannot be read") from error
+            raise ModelError("The embedded model's prefilter cannot be read.") from error
         if found.shape != (words, 2) or found.dtype != np.float16 or not np.isfinite(found).all():
-            raise ModelError("the embedded model's glance is none for its tokenizer")
+            raise ModelError("The embedded model's prefilter was made for another tokenizer.")
         return cls(found.astype(np.float32))
 
     def loudest(self, sequences: Sequence[Encoded], most: int) -> list[int]:
-        """The numbers of at most so many sequences of an output, in their order."""
+        """The numbers of the `most` sequences that score highest, in their order."""
         said = [-self.loudness(one) for one in sequences]
         return sorted(np.argsort(said, kind="stable")[:most].tolist())
 
     def loudness(self, sequence: Encoded) -> float:
-        """How much the loudest piece of a sequence looks as if it directed its reader."""
+        """The score of the piece of a sequence that looks most like an order."""
         places = [place for place, _ in sequence.marks]
         ends = [*places[1:], len(sequence.ids) - 1]
         pieces = (sequence.ids[place + 1 : end] for place, end in zip(places, ends, strict=True))

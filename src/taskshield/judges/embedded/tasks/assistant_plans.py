@@ -1,4 +1,4 @@
-"""What an assistant's text says will be done next: its own intentions, and what it tells others.
+"""What an assistant's text says will be done next: its intentions, and what it tells others to do.
 
 Reports of what was done, offers, questions and plain information are no plans.
 """
@@ -9,7 +9,7 @@ from taskshield.judges.embedded.grammar.directive_openers import opens_order
 from taskshield.judges.embedded.text.segments import Segment, segments
 
 MOST_PLANS = 8
-"""More sentences of one message are not read as plans."""
+"""Further sentences of one message are not read as plans."""
 
 _FLAGS = re.IGNORECASE
 _LOOKED_AT = 400
@@ -111,7 +111,7 @@ _NO_ORDER = re.compile(
 
 
 def read_plans(text: str) -> tuple[Segment, ...]:
-    """The sentences that say what will be done or what somebody is to do, at most `MOST_PLANS`."""
+    """The sentences that say what will be done or what a person should do, at most `MOST_PLANS`."""
     found: list[Segment] = []
     for segment in segments(text):
         if is_plan(segment.text):
@@ -122,7 +122,7 @@ def read_plans(text: str) -> tuple[Segment, ...]:
 
 
 def is_plan(sentence: str) -> bool:
-    """Whether a sentence states an intention or tells somebody to act."""
+    """Whether a sentence states an intention or tells a person to act."""
     said = sentence[:_LOOKED_AT]
     if said.rstrip("\"'”)* ").endswith(("?", "？", "؟")) or _OFFER.search(said):
         return False

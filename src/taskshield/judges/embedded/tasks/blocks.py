@@ -1,6 +1,6 @@
 """The blocks of a user's message: prose, list items, and data that was pasted into it.
 
-Owns what a line looks like. What the words in it ask for is not asked here.
+Owns what a line looks like, not what its words ask for.
 """
 
 import json
@@ -35,8 +35,8 @@ _ANNOUNCES = re.compile(
 )
 _LONGEST_JSON = 100_000
 _LOOKUPS = 50
-"""So many closing tags and JSON values are looked for; more would take too long in a text made of
-such."""
+"""At most so many closing tags and JSON values are searched: a text made of them would take too
+long."""
 
 
 class Block(NamedTuple):

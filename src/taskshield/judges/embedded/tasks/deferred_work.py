@@ -1,7 +1,7 @@
-"""Work that was said to stand somewhere, and an order that takes it up.
+"""Work that the user said is listed somewhere, and a later order to do it.
 
 "My errands are on the wiki. Could you do the first two?" obeys the wiki, although the order itself
-names no more than a part of what was spoken of before.
+names only a part of the work mentioned before.
 """
 
 import re
@@ -47,14 +47,14 @@ TAKES_UP = re.compile(
     r"|(?:number|no\.?|item|point|task)\s+\d+)\b",
     _FLAGS,
 )
-"""An order to do what was spoken of before, or a part of it."""
+"""An order to do work that was mentioned before, or a part of it."""
 
 
 def standing(before: str) -> str | None:
-    """Where the work stands that was spoken of last, or who wants it done; None where nobody said.
+    """The source of the work mentioned last, or who wants it done; None where neither was said.
 
     Args:
-        before: What was said before an order that takes something up.
+        before: What the user said before the order.
     """
     found = list(_STANDS.finditer(before))
     if not found:

@@ -1,7 +1,7 @@
 """Whether a task hands authority to a source, and the words that name the source.
 
 "Do what David's e-mail says" does, "tell me what it says" does not: the first clause of an order
-must act, not read. Owns the patterns for English; other languages are in `delegation_abroad`.
+must act, not read. Owns the patterns for English; other languages are in `delegation_languages`.
 """
 
 import re
@@ -15,7 +15,7 @@ from taskshield.judges.embedded.tasks.delegation_languages import foreign_source
 from taskshield.judges.embedded.tasks.inline_lists import is_inline_list
 
 _LOOKED_AT = 2000
-"""So much of an order is read; more is data that was pasted into it."""
+"""Characters of an order that are read; the rest is data that was pasted into it."""
 
 _RULES = (
     r"instructions?|directions|guidelines?|guide|steps?|checklists?|check-list|procedures?|process"
@@ -42,7 +42,7 @@ _TEXTS = (
     r"|sites?|website|inbox|mailbox|channel|group|comments?|transcripts?|notebook|diary|sop"
 )
 _SOURCE = rf"(?:{_TEXTS}|{_RULES})"
-"""What can say what is to be done."""
+"""Texts that can say what to do."""
 _SAYS = (
     r"says|said|asks(?:\s+for)?|asked(?:\s+for)?|wants|wanted|requested|required|listed|wrote"
     r"|writes"
@@ -210,7 +210,7 @@ _ANAPHOR = re.compile(
     _FLAGS,
 )
 _GO = re.compile(
-    # What is to be done was said before: "go ahead", "please do it for me", "make it so".
+    # The work was named before: "go ahead", "please do it for me", "make it so".
     r"\W*(?:(?:so|then|now|and|please|pls|just|kindly)\b\W*)*(?:go\s+ahead(?:\s+and\s+do\s+(?:it|so))?"
     r"|off\s+you\s+go|proceed|get\s+(?:going|to\s+it|it\s+done|that\s+done|on\s+with\s+it)"
     r"|carry\s+(?:it|that)\s+out|carry\s+on|make\s+it\s+so|run\s+with\s+it"
@@ -281,11 +281,11 @@ _OURS = re.compile(
 
 
 def delegated_source(order: str, before: str = "") -> str | None:
-    """The words that name whom or what an order tells the agent to obey; None where it is nobody.
+    """The words that name the source an order tells the agent to obey; None where there is none.
 
     Args:
         order: The order, without what was said before it.
-        before: What was said before it, in which pronouns find what they stand for.
+        before: What the user said before it; pronouns refer to it.
     """
     order = order[:_LOOKED_AT]
     for start, end in _acts(order):
@@ -328,7 +328,7 @@ def _named(clause: str, before: str) -> str | None:
 
 
 def _said_before(before: str) -> str | None:
-    """The source of what the sentence or two before an order to go ahead say is to be done."""
+    """The source of the work that the one or two sentences before an order to go ahead name."""
     spans = list(sentences(before, 0, len(before)))[-2:]
     said = before[spans[0][0] :] if spans else ""
     for pattern in (_STATED, _REQUESTED, _PASSIVE, _IS_READ):
@@ -365,7 +365,7 @@ def _source(clause: str, match: re.Match[str], before: str) -> str:
 
 
 def _resolved(who: str, rest: str, before: str) -> str:
-    """Who is meant, with the place where it was said, or the sentence a pronoun refers to."""
+    """The source, with the place where it was named, or the sentence that a pronoun refers to."""
     where = re.match(
         r"\s+(?:for\s+)?((?:in|on|under|at)\s+(?!order\b|time\b|total\b)\S.*)", rest, re.S
     )
@@ -377,7 +377,7 @@ def _resolved(who: str, rest: str, before: str) -> str:
 
 
 def _anchored(phrase: str) -> bool:
-    """Whether a phrase says by itself which text it means: by a name, a number or a place."""
+    """Whether a phrase identifies a text by itself: by a name, a number or a place."""
     return re.search(r"[A-Z\d'\"“‘/_]|\b(?:in|on|from|of|my|our)\s", phrase) is not None
 
 
@@ -388,7 +388,7 @@ def _phrase(clause: str, start: int) -> str:
 
 
 def _spoken_of(before: str) -> str | None:
-    """The last sentence before that speaks of a message, a text or somebody who wrote."""
+    """The last sentence before that mentions a message, a text or its writer."""
     found = None
     for start, end in sentences(before, 0, len(before)):
         if _SENT.search(before, start, end):

@@ -1,6 +1,6 @@
-"""Whether an order points at what the user says there and then: a list below, not a source.
+"""Whether an order points at the user's own words: a list below it, not a source.
 
-"Carry out these steps: pay the bill, file it" obeys nobody but the user. "Carry out the steps in
+"Carry out these steps: pay the bill, file it" obeys the user only. "Carry out the steps in
 the following mail" does.
 """
 

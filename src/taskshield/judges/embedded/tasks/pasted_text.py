@@ -1,7 +1,7 @@
-"""What of a user's message is the user's own, and what is somebody else's that was pasted into it.
+"""Separates the user's own words from text by others that the user pasted into a message.
 
-"Summarise this mail" is a request, the mail below it is data like any that a tool returns. Only
-what is pasted beyond doubt counts as such: mails with headers, quoted lines, fenced blocks, JSON.
+"Summarise this mail" is a request; the mail below it is data, like the output of a tool. Only what
+is clearly pasted counts: mails with headers, quoted lines, fenced blocks, JSON.
 """
 
 import re
@@ -15,11 +15,11 @@ from taskshield.judges.embedded.text.segments import Segment, segments
 _BEGINS = re.compile(r"\s*(?:```|~~~|\"\"\"|'''|<<<|[{\[])")
 """How fenced blocks and JSON begin."""
 _HEAD = 6
-"""Lines at the beginning of a mail in which there must be an address."""
+"""Lines at the beginning of a mail, one of which must have an address."""
 _TOLD = 6
-"""So many words tell what is to be done with what was pasted, unless they announce it."""
+"""From so many words on, they count as an order about the pasted text, unless they announce it."""
 _READ = 10_000
-"""So much of the user's own words is searched for what they ask for."""
+"""Characters of the user's own words in which an order is searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,10 @@ class OwnAndPasted:
 
 
 def split_pasted(text: str) -> OwnAndPasted:
-    """A user's message, parted.
+    """Split a user's message.
 
-    Where the words beside what was pasted ask for nothing, it may hold what the user wants, and
-    everything counts as the user's own.
+    Where the words beside the pasted text ask for nothing, the pasted text may hold the request.
+    Then everything counts as the user's own.
     """
     found = [block for block in blocks(text) if block.kind == "data" and _is_pasted(text, block)]
     own, end = "", 0
@@ -43,7 +43,7 @@ def split_pasted(text: str) -> OwnAndPasted:
         own += text[end : block.start]
         end = block.end
     own += text[end:]
-    if found and not own.strip():  # what stands below a mail is taken for a part of it
+    if found and not own.strip():  # text below a mail counts as a part of it
         found[-1] = _without_end(text, found[-1])
         own = text[found[-1].end :]
     if not found or not _asks(own[:_READ]):
@@ -67,7 +67,7 @@ def _without_end(text: str, block: Block) -> Block:
 
 
 def _asks(words: str) -> bool:
-    """Whether words ask for something; in any language, where they do not only announce."""
+    """Whether words ask for something, in any language. An announcement alone does not."""
     told = words.strip()
     if len(told.split()) >= _TOLD and not told.endswith((":", "：")):
         return True

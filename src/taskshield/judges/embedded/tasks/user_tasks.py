@@ -1,7 +1,7 @@
 """The tasks in a user's message: one for each order, question and prohibition in it.
 
-Nothing of a message is lost but greetings and thanks: what asks for nothing is kept with the task
-that it belongs to. Whom a task delegates to is found in `delegation`.
+Only greetings and thanks are dropped: sentences that ask for nothing are kept with the task that
+they belong to. `delegation` finds whom a task delegates to.
 """
 
 import re
@@ -17,14 +17,14 @@ from taskshield.judges.embedded.tasks.blocks import Block, blocks, item_body
 from taskshield.judges.embedded.tasks.delegation import delegated_source
 
 MOST_TASKS = 20
-"""Whatever comes after so many tasks is joined to the last one."""
+"""Further tasks are joined to the last one."""
 
 _HEAD, _TAIL = 40_000, 10_000
-"""So much of a message is read at its start and at its end; nobody writes more by hand."""
+"""Characters of a message that are read at its start and at its end; typed text is shorter."""
 _BEFORE = 600
-"""So many characters before a task are looked at for the source that it delegates to."""
+"""Characters before a task in which the source that it delegates to is searched."""
 _REMINDER = 200
-"""So much of the task before is repeated in one that refers to it."""
+"""Characters of the task before that a task repeats when it refers to it."""
 _OWN: frozenset[Kind] = frozenset(("directive", "prohibition", "question"))
 _CONNECTOR = re.compile(
     r"[\s,;:.!–—-]*(?:(?:and|&|\+|but|or|also|so)\b[\s,]*(?=\w))?", re.IGNORECASE
@@ -58,7 +58,7 @@ class _Piece:
     intro: str = ""
     """For an item that is no order by itself: the order above the list."""
     data: bool = False
-    """Whether it is data that was pasted, which hands authority to nobody."""
+    """Whether it is pasted data, which cannot delegate."""
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ class _Group:
 
 
 def read_tasks(text: str) -> tuple[TaskDraft, ...]:
-    """The tasks in a user's message, in its order; none only where the text is blank."""
+    """The tasks in a user's message, in order; none only where the text is blank."""
     if not text.strip():
         return ()
     groups = _grouped(text, list(_pieces(text)))
@@ -109,7 +109,7 @@ def _rest(text: str, start: int) -> TaskDraft:
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
-    """The pieces of a message; what is between its first and last pages is one block of data."""
+    """The pieces of a message. Of a very long one, the middle is one block of data."""
     english = is_english(masked_text(text[:4000]))
     if len(text) <= _HEAD + _TAIL:
         yield from _read(text, 0, len(text), english=english)
@@ -152,7 +152,7 @@ def _prose(text: str, block: Block, *, english: bool) -> Iterator[_Piece]:
 def _item(text: str, block: Block, intro: _Piece | None) -> _Piece:
     kind = _kind(text[item_body(text, block) : block.end])
     if intro is None and kind not in _OWN:
-        return _Piece(kind="directive", start=block.start, end=block.end)  # a list and no more
+        return _Piece(kind="directive", start=block.start, end=block.end)  # only a list
     if kind in _OWN or intro is None or intro.kind not in _OWN:
         return _Piece(kind=kind, start=block.start, end=block.end)
     above = text[intro.start : intro.end].strip()
@@ -186,7 +186,7 @@ def _grouped(text: str, pieces: list[_Piece]) -> list[_Group]:
 
 
 def _hand_back(text: str, group: _Group, waiting: list[_Piece]) -> list[_Piece]:
-    """Whole sentences before a prohibition belong to the order before; the rest is left."""
+    """Whole sentences before a prohibition belong to the order before it; returns the others."""
     while waiting and text[waiting[0].start : waiting[0].end].rstrip().endswith((".", "!", "?")):
         group.after.append(waiting[0])
         waiting = waiting[1:]
@@ -194,7 +194,7 @@ def _hand_back(text: str, group: _Group, waiting: list[_Piece]) -> list[_Piece]:
 
 
 def _only_announces(text: str, pieces: list[_Piece], index: int) -> bool:
-    """Whether a piece says no more than that a list follows, or is repeated in its items."""
+    """Whether a piece only says that a list follows, or is repeated in its items."""
     piece = pieces[index]
     said = text[piece.start : piece.end].strip()
     if not said.endswith(":") or index + 1 == len(pieces):
@@ -238,7 +238,7 @@ def _with_source(whole: str, order: str, before: str, span: Span) -> TaskDraft:
 
 
 def _order(text: str, piece: _Piece) -> str:
-    """The words of an order, understandable without those around it."""
+    """The words of an order, complete without those around it."""
     start = item_body(text, Block("item", piece.start, piece.end))
     raw = text[start : piece.end]
     said = raw[_lead(raw) :].strip().rstrip(",;–—").rstrip()

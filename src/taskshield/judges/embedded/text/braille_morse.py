@@ -1,6 +1,6 @@
-"""Letters made of dots: Braille cells and Morse code, as the text that they stand for.
+"""Braille cells and Morse code as the text that they stand for.
 
-Whether words come out is for the caller to see: a row of dashes may be a line across the page.
+The caller decides whether the result is words: a row of dashes may be a ruled line.
 """
 
 import re

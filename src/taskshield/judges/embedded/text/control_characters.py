@@ -1,4 +1,4 @@
-"""Characters that show nothing: dropped, or made readable where they spell hidden words."""
+"""Invisible characters: dropped, or made readable where they spell hidden words."""
 
 import re
 from collections.abc import Iterator
@@ -39,5 +39,5 @@ def edits(text: str) -> Iterator[Edit]:
 
 
 def shown(text: str) -> str:
-    """What is to be seen of the characters that an escape or entity stands for."""
+    """The visible part of the characters that an escape or entity stands for."""
     return _UNSHOWN.sub(lambda match: "\n" if match[0][0] in _LINE_ENDS else "", text)

@@ -1,8 +1,8 @@
 """Lines of plain text, e-mail, Markdown, YAML and tables: markers dropped, soft wraps joined.
 
-A line break is soft when the sentence goes on after it. What cannot go on: blank lines, list items,
-headings, table rows (parted by signs or by blanks), "key: value" lines, a change of the depth of
-quotation, the lines of a log, of which each begins with a stamp.
+A line break is soft when the sentence continues after it. A sentence ends at blank lines, list
+items, headings, table rows (with signs or wide gaps), "key: value" lines, a change of the depth of
+quotation, and at lines of a log, which begin with a stamp.
 """
 
 import re
@@ -14,7 +14,7 @@ from taskshield.judges.embedded.text.tracked_text import BREAK, Edit
 WRAPPED = 60
 """Lines from this length on may have been wrapped by a tool."""
 LONG_VALUE = 70
-"""Lines from this length on part their value from its key."""
+"""Lines from this length on separate their value from its key."""
 
 _LINE = re.compile(r"[^\n\x1e]+")
 _PREFIX = re.compile(
@@ -65,13 +65,13 @@ class _Line(NamedTuple):
 
 
 def edits(text: str) -> Iterator[Edit]:
-    """Drop markers, part cells and values, and join what was wrapped."""
+    """Drop markers, separate cells and values, and join wrapped lines."""
     before: _Line | None = None
     cursor = 0
     for match in _LINE.finditer(text):
         line, inside = _read(text, *match.span())
         if line is None:
-            continue  # nothing to read: the gap below turns it into a break
+            continue  # no words: the gap below becomes a break
         soft = before is not None and _continues(text, before, line)
         if before is not None:
             glue = _glue(text, before, line) if soft else BREAK

@@ -1,4 +1,4 @@
-"""JSON, YAML and Python literals: escapes resolved, each value apart, a key with its short value.
+"""JSON, YAML and Python literals: escapes resolved, values separated, short ones with their key.
 
 Works by local signs and not by parsing, so that broken, nested and mixed documents read as well
 as clean ones, in linear time.
@@ -11,7 +11,7 @@ from taskshield.judges.embedded.text.control_characters import shown
 from taskshield.judges.embedded.text.tracked_text import BREAK, Edit
 
 LONG_VALUE = 80
-"""Values from this length on stand apart from their key."""
+"""Values from this length on are separated from their key."""
 
 _JSON = re.compile(r'[{\[,]\s*"(?:[^"\\\n]|\\.){0,100}"\s*[:,\]]|\A\s*"(?s:.)*"\s*\Z')
 _PYTHON = re.compile(r"[{\[(,]\s*'(?:[^'\\\n]|\\.){0,100}'\s*[:,\])]")
@@ -56,7 +56,7 @@ def is_structured(text: str) -> bool:
 
 
 def edits(text: str) -> Iterator[Edit]:
-    """Resolve escapes and part the values."""
+    """Resolve escapes and separate the values."""
     pattern = _pattern(text)
     if pattern is None:
         return

@@ -1,7 +1,7 @@
-"""HTML and XML: tags resolved, blocks apart, and nothing hidden lost.
+"""HTML and XML: tags resolved, blocks separated, hidden text kept.
 
-Comments, scripts and attributes that people do not see give text of their own, for the agent reads
-them. A tag that HTML does not know may be words in angle brackets: its words stay.
+Comments, scripts and attributes that people do not see become text of their own, because the agent
+reads them. A tag that HTML does not know may be words in angle brackets: its words stay.
 """
 
 import re

@@ -1,8 +1,12 @@
-"""Disguised words: encoded, in dots or look-alike letters, apart, in digits, turned round.
+"""Disguised words: encoded, in dots or look-alike letters, spaced out, in digits, reversed.
 
-An agent reads through these, a model of text does not. They are undone only where plain words come
-out: data stays as it is. A few operations on arrays find the places that are worth a closer look,
-so that hardly any time is spent where nothing is disguised.
+An agent reads through these, a small model does not. They are undone only where plain words come
+out, so data stays as it is. A few operations on arrays find the places to look at, so that text
+without disguises costs hardly any time. The module is long because all disguises share this search.
+
+The table of look-alike letters stays instead of Unicode's confusables: that table lacks 22 of its
+89 letters (small capitals, Cyrillic в and к, Greek κ and χ), reads the Cyrillic І as "l", and made
+reading slower without finding more in the lab's non-Latin texts.
 """
 
 import codecs
@@ -27,12 +31,12 @@ from taskshield.judges.embedded.text.tracked_text import BREAK, Edit, Rewriting
 
 _LEVELS = 2  # what is encoded more often stays as it is
 _PAYLOAD = 16  # characters; shorter tokens are not decoded
-_NEAR = 60  # characters on each side of a word, which tell the script of the text around it
+_NEAR = 60  # characters on each side of a word that show the script of the text around it
 _TOGETHER = 30  # characters at most between two words in digits
-_FEWEST = 4  # words that were turned together
+_FEWEST = 4  # words that are turned together
 _SENTENCE = 8  # blanks; a link with fewer stays as links are
-_TURNED = 20  # half nats by which a block, or two, must be more like English when turned
-_SLICE = 1 << 15  # characters that are looked over at once: in the processor's cache
+_TURNED = 20  # half nats by which one block or two must be more like English when turned
+_SLICE = 1 << 15  # characters that are searched at once: they fit the processor's cache
 _BLOCK = 16  # characters that are weighed together when turned words are looked for
 _COMMON = frozenset(
     "about access account add address after again all also always and another answer any are ask"
@@ -56,7 +60,7 @@ _PIECE = re.compile(r"[A-Za-z0-9]{1,16}|.", re.DOTALL)
 
 
 def edits(text: str) -> Iterator[Edit]:
-    """Put plain words in the place of disguised ones."""
+    """Replace disguised words by plain ones."""
     plain = text if text.isascii() else _plain(text)
     done = 0
     for found in _disjoint(_found(plain, _LEVELS)):
@@ -73,7 +77,7 @@ def _found(text: str, levels: int) -> Iterator[Edit]:  # they may overlap
     if "%" in text:
         yield from _percents(text, levels)
     yield from (edit for edit in spelled(text) if _spells(edit.text))
-    if levels == _LEVELS:  # what was decoded is not disguised once more in another way
+    if levels == _LEVELS:  # decoded text is not searched for these
         yield from _apart(text, singles)
         yield from _in_digits(text, digits)
         for turn, places in zip(_TURNS, turned, strict=True):
@@ -89,7 +93,7 @@ def _disjoint(found: Iterable[Edit]) -> Iterator[Edit]:
 
 
 def _spread(found: Edit) -> Iterator[Edit]:
-    """An edit for each word, over its share of the longer disguise: sentences get places apart."""
+    """An edit for each word, over its share of the disguise: sentences get separate places."""
     size, cursor = found.end - found.start, 0
     for piece in _PIECE.finditer(found.text):
         end = piece.end() * size // len(found.text)
@@ -109,7 +113,7 @@ _MEMBERS = {
     _DIGIT: "013457@$",
 }
 _KINDS = bytes(sum(kind for kind in _MEMBERS if chr(n) in _MEMBERS[kind]) for n in range(256))
-_SYMBOLS = " abcdefghijklmnopqrstuvwxyz0????"  # 32, all that is no letter or digit being a blank
+_SYMBOLS = " abcdefghijklmnopqrstuvwxyz0????"  # 32; everything else counts as a blank
 _NUMBERS = bytes(max(0, _SYMBOLS.find(chr(n).lower())) if n < 128 else 0 for n in range(256))
 _ROT13 = str.maketrans({one: codecs.encode(one, "rot13") for one in string.ascii_letters})
 _TURNS: tuple[Turn, Turn] = (lambda text: text.translate(_ROT13), lambda text: text[::-1])
@@ -310,7 +314,7 @@ def _letters(text: str, plain: str, start: int, end: int) -> Iterator[Edit]:
         yield from (Edit(at, at + 1, plain[at]) for at in changed)
 
 
-# Letters apart, digits for letters, words turned round.
+# Letters spaced out, digits for letters, words reversed.
 
 _SINGLE = r"(?<![^\W_])[A-Za-z](?![^\W_])"
 _SINGLES = re.compile(rf"{_SINGLE}(?:[ .,:;*_-]{{1,3}}+{_SINGLE}){{4,}}+")

@@ -1,7 +1,6 @@
 """Readable pieces of any text, each with its place in it: sentences, cells, values, hidden words.
 
-Owns what a segment is and the order of the steps. Which segments direct the agent is not asked
-here.
+Owns what a segment is and the order of the steps, not which segments direct the agent.
 """
 
 import re
@@ -20,7 +19,7 @@ _UNIT = re.compile(r"[^\x1e]+")
 _READABLE = re.compile(r"[^\W_]")
 _QUOTES = "\"'"
 _SHORT = 32_000
-"""Texts up to this length come again: an output is checked, and then looked up by calls."""
+"""Texts up to this length are cached: an output is checked first and searched by calls later."""
 _KEPT = 64
 
 
@@ -77,8 +76,8 @@ def _steps(text: str) -> list[Rewriting]:
         if "\\" not in text or not literals.is_structured(text):
             break
         apply(literals.edits)
-    # Before markup, for it drops attributes without words and resolves what was encoded; after it
-    # again, for entities spell letters. Lines come last: they would cut and join what is wrapped.
+    # Before markup, which drops attributes without words and resolves encodings; and again after
+    # it, because entities spell letters. Lines come last: they cut and join wrapped text.
     apply(obfuscation.edits)
     bare = text
     apply(markup.edits)
@@ -105,7 +104,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The piece without blanks and stray quotes at its ends; None where nothing is left to read."""
+    """The piece without blanks and stray quotes at its ends; None where no letter is left."""
     if _READABLE.search(text, start, end) is None:
         return None
     while True:

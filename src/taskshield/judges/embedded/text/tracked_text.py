@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 BREAK = "\x1e"
-"""Stands where a segment must end. Raw control characters never survive `controls`."""
+"""Marks where a segment must end. `control_characters` removes all raw ones."""
 
 
 class Edit(NamedTuple):
@@ -21,7 +21,7 @@ class Edit(NamedTuple):
 
 
 class Rewriting:
-    """A text after edits, and the way back to the text before."""
+    """A text after edits, with the way back to the text before."""
 
     def __init__(self, before: str, edits: Iterable[Edit]) -> None:
         """Apply edits, which are in order and do not overlap."""
