@@ -105,4 +105,4 @@ def test_a_folder_that_cannot_be_made_is_one_line(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     assert main(["keys", "list"]) == 2
-    assert "cannot make the folder" in capsys.readouterr().err
+    assert "cannot create the folder" in capsys.readouterr().err

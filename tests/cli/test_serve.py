@@ -41,7 +41,7 @@ def test_a_port_in_use_is_one_line(capsys: Captured) -> None:
 
 def test_an_address_that_others_can_reach_needs_a_key(capsys: Captured) -> None:
     told = complaint(capsys, "--host", "0.0.0.0", "--port", "0", "--store", "memory:")
-    assert "no API key yet" in told and "taskshield keys create" in told
+    assert "there is no API key" in told and "taskshield keys create" in told
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message
 from taskshield.core.store import Store
 from taskshield.server.app import create_app
-from taskshield.server.run import Server, bound
+from taskshield.server.run import Server, bind_socket
 from taskshield.settings import load
 from tests.judging import TableJudge
 
@@ -60,7 +60,7 @@ def in_thread(
     judge: Judge, store: Store, *, policy: dict[str, Any] | None = None, **server: Any
 ) -> Iterator[Listening]:
     given = load({"server": server, "policy": policy}, environment={})
-    with bound("127.0.0.1", 0) as socket:
+    with bind_socket("127.0.0.1", 0) as socket:
         app = create_app(given, judge=judge, store=store)
         running = Server(app, shutdown_s=30)
         port = socket.getsockname()[1]

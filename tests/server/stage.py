@@ -172,7 +172,7 @@ def served(
 async def keyed(store: Store, *scopes: Scope, tenant: str = TENANT, **more: Any) -> str:
     """A new key with these scopes."""
     made = new_key(tenant=tenant, name=f"{tenant}'s key", scopes=scopes, **more)
-    await store.add_key(made.kept)
+    await store.add_key(made.stored)
     return made.secret
 
 

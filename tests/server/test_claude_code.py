@@ -90,14 +90,14 @@ def test_an_event_that_cannot_be_read_stops_everything(content: bytes) -> None:
         assert answer.headers["x-taskshield-check"] == "failed"
 
 
-def test_who_may_not_ask_stops() -> None:
+def test_a_request_that_is_not_authorized_stops() -> None:
     store = MemoryStore()
     key = run(keyed(store, "check", per_minute=1))
     with served(store) as client:
         assert "API key" in stopped(answered(client, PROMPT))
         assert "unknown" in stopped(answered(client, PROMPT, Authorization="Bearer tsk_wrong"))
         assert answered(client, PROMPT, Authorization=f"Bearer {key}") == {}
-        assert "a minute" in stopped(answered(client, EVIL, Authorization=f"Bearer {key}"))
+        assert "in one minute" in stopped(answered(client, EVIL, Authorization=f"Bearer {key}"))
 
 
 def test_limits_and_wrong_addresses_stop() -> None:
@@ -128,7 +128,7 @@ def test_a_store_that_is_gone_stops_what_it_was_asked_about(event: Any, blocked:
         store.gone = True
         answer = answered(client, event)
         assert blocked(answer), answer
-        assert "nothing was decided" in json.dumps(answer)
+        assert "Nothing was decided." in json.dumps(answer)
         assert "secret-detail" not in json.dumps(answer)
         assert answered(client, {"hook_event_name": "Stop"}) == {}
         store.gone = False
@@ -145,13 +145,13 @@ def test_a_handler_that_breaks_stops_what_it_was_asked_about() -> None:
         assert permission(answer) == "deny" and "canary" not in json.dumps(answer)
 
 
-def test_a_session_that_is_forgotten_stops() -> None:
+def test_a_session_that_cannot_be_resumed_stops() -> None:
     store = MemoryStore()
     with served(store, by=judge(), store_texts=False) as client:
         answered(client, PROMPT)
     with served(store, by=judge(), store_texts=False) as client:
         answer = answered(client, EVIL)
-        assert permission(answer) == "deny" and "forgotten" in json.dumps(answer)
+        assert permission(answer) == "deny" and "cannot be resumed" in json.dumps(answer)
 
 
 def test_tenants_may_use_the_same_session_ids() -> None:

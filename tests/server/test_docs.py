@@ -59,4 +59,4 @@ def test_the_labels_that_queries_use_are_there() -> None:
 
 
 def page(metrics: Metrics) -> str:
-    return metrics.page().decode()
+    return metrics.render().decode()

@@ -271,7 +271,7 @@ def test_settings_are_shown_without_secrets() -> None:
 
 def test_the_self_test_can_be_run_again(client: TestClient) -> None:
     told = client.post("/api/self-test").json()
-    assert told == {"passed": False, "failures": ["the known attack was not caught"]}
+    assert told == {"passed": False, "failures": ["The judge did not detect the known attack."]}
 
 
 def test_tenants_never_see_each_others_data() -> None:

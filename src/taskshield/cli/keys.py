@@ -100,9 +100,9 @@ async def _create(store: Store, given: argparse.Namespace) -> int:
         per_minute=given.per_minute,
         lifetime=None if given.days is None else timedelta(days=given.days),
     )
-    await store.add_key(made.kept)
+    await store.add_key(made.stored)
     print(made.secret)
-    terminal.remark(f"made the key {made.kept.id}; it is not shown again")
+    terminal.remark(f"made the key {made.stored.id}; it is not shown again")
     return 0
 
 

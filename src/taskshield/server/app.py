@@ -1,4 +1,4 @@
-"""The server as an ASGI app, made from settings."""
+"""Assembles the ASGI app from the settings."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ from taskshield.server.http.limits import Limits
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.middleware import RequestMiddleware
 from taskshield.server.operations import telemetry
-from taskshield.server.operations.live_events import Live
+from taskshield.server.operations.live_events import LiveEvents
 from taskshield.server.operations.logs import log
 from taskshield.server.operations.metrics import Metrics
 from taskshield.server.operations.readiness import Readiness
@@ -51,45 +51,45 @@ SURFACES: tuple[Surface, ...] = (
     live.SURFACE,
     dashboard.SURFACE,
 )
-"""All surfaces, those first that people wait for. Another one is one more line here."""
+"""All surfaces; the most used ones first, because routes are tried in this order."""
 
 _PRUNING_S = 3600.0
-"""How often what is too old is forgotten."""
+"""Seconds between two deletions of old data."""
 
 
 def create_app(
     settings: Settings, *, judge: Judge | None = None, store: Store | None = None
 ) -> FastAPI:
-    """The server.
+    """Make the app.
 
     Args:
         settings: All settings, those of the server under `server`.
-        judge: Who judges, where it is not the one that the settings name.
-        store: An open store, where it is not the one that the settings name; the app closes it.
+        judge: Used instead of the judge that the settings name.
+        store: An open store, used instead of the one that the settings name; the app closes it.
 
     Raises:
         ConfigError: A setting is wrong.
     """
-    judging = build_judge(settings) if judge is None else judge
+    chosen_judge = build_judge(settings) if judge is None else judge
     metrics = Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         opened = await open_configured(settings.server) if store is None else store
-        app.state.services = running = _services(settings, judging, opened, metrics)
-        chores = [
-            _begun(running.readiness.test_until_passed()),
-            _begun(_forget_regularly(running)),
+        app.state.services = running = _services(settings, chosen_judge, opened, metrics)
+        background = [
+            _in_background(running.readiness.run_until_passed()),
+            _in_background(_prune_regularly(running)),
         ]
         try:
             yield
         finally:
-            for chore in chores:
-                chore.cancel()
-            await asyncio.gather(*chores, return_exceptions=True)
+            for task in background:
+                task.cancel()
+            await asyncio.gather(*background, return_exceptions=True)
             await running.checker.aclose()
             await running.playground.aclose()
-            await judging.aclose()
+            await chosen_judge.aclose()
             await opened.aclose()
 
     app = FastAPI(
@@ -105,8 +105,8 @@ def create_app(
             Middleware(Limits, limits=settings.server.limits),
         ],
         exception_handlers={
-            HTTPException: _refused,
-            RequestValidationError: _invalid,
+            HTTPException: _render_http_error,
+            RequestValidationError: _render_validation_error,
         },
     )
     for surface in SURFACES:
@@ -117,19 +117,19 @@ def create_app(
 def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) -> Services:
     server = settings.server
     policy = settings.policy.to_policy()
-    now = Live()
+    live_events = LiveEvents()
 
     def observe(surface: str, checked: CheckResult) -> None:
         for decision in checked.decisions:
-            metrics.decided(surface, decision)
-            telemetry.decided(surface, checked.session, decision)
+            metrics.count_decision(surface, decision)
+            telemetry.record_decision(surface, checked.session, decision)
         for approval in checked.approvals.values():
-            metrics.approval(approval.status)
-        live.tell_decisions(now, checked)
+            metrics.count_approval(approval.status)
+        live.publish_decisions(live_events, checked)
 
-    def approved(approval: Approval) -> None:
-        metrics.approval(approval.status)
-        live.tell_approval(now, approval)
+    def publish_decided(approval: Approval) -> None:
+        metrics.count_approval(approval.status)
+        live.publish_approval(live_events, approval)
 
     checker = SessionChecker(
         judge=judge,
@@ -146,49 +146,49 @@ def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) 
         store=store,
         checker=checker,
         auth=Auth(store, host=server.host, per_minute=server.limits.per_minute),
-        approvals=Approvals(store, checker, approved),
+        approvals=Approvals(store, checker, publish_decided),
         metrics=metrics,
         readiness=Readiness(judge, policy, store),
-        live=now,
+        live=live_events,
         playground=Playground(settings, judge),
     )
 
 
-def _begun(chore: Coroutine[None, None, None]) -> asyncio.Task[None]:
-    """Something that goes on beside all requests; if it breaks off, that is at least known."""
+def _in_background(work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+    """Run work beside the requests. If it fails, the error is logged."""
 
     def ended(task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         if isinstance(error, Exception):
-            log("broke off", level=logging.ERROR, error=error)
+            log("background task failed", level=logging.ERROR, error=error)
 
-    task = asyncio.create_task(chore)
+    task = asyncio.create_task(work)
     task.add_done_callback(ended)
     return task
 
 
-async def _forget_regularly(running: Services) -> None:
-    """Keep the store within its limits."""
+async def _prune_regularly(running: Services) -> None:
+    """Delete old data, so that the store stays within its limits."""
     server = running.settings.server
     age = None if server.retention_days is None else timedelta(days=server.retention_days)
     while True:
         try:
-            gone = await running.store.prune(older_than=age, keep=server.max_records)
-            log("pruned", rows=gone)
+            rows = await running.store.prune(older_than=age, keep=server.max_records)
+            log("pruned", rows=rows)
         except StoreError as error:
-            running.metrics.store_failed()
+            running.metrics.count_store_failure()
             log("pruning failed", level=logging.ERROR, error=error)
         await asyncio.sleep(_PRUNING_S)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    """Refused by us, or by the framework: no such path, not this method."""
+async def _render_http_error(request: Request, error: Exception) -> Response:
+    """Render a `RequestError`, or an error of the framework such as an unknown path."""
     surface: Surface = request.state.surface
     return surface.render(problem_of(error))
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
-    """A parameter or a body that is not what it should be."""
+async def _render_validation_error(request: Request, error: Exception) -> Response:
+    """Render the error for an invalid parameter or body."""
     assert isinstance(error, RequestValidationError)
     surface: Surface = request.state.surface
     return surface.render(problem_of_validation(error.errors()))

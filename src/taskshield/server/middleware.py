@@ -1,4 +1,4 @@
-"""The outermost part of the server: every request ends with an answer, a log line and a count."""
+"""The outermost middleware: every request gets an id, a response, a log line and a count."""
 
 import logging
 import time
@@ -19,7 +19,7 @@ REQUEST_ID = "x-request-id"
 
 
 class RequestMiddleware:
-    """Finds the surface of a request, and turns what is raised into an error that it knows."""
+    """Finds the surface of a request and renders exceptions in its format."""
 
     def __init__(self, app: ASGIApp, surfaces: Sequence[Surface], metrics: Metrics) -> None:
         self._app = app
@@ -32,43 +32,48 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         surface = surface_of(scope["path"], self._surfaces)
-        answer = _Answer(send, uuid.uuid4().hex)
-        scope.setdefault("state", {}).update(surface=surface, request_id=answer.id)
+        response = _ResponseSender(send, uuid.uuid4().hex)
+        scope.setdefault("state", {}).update(surface=surface, request_id=response.id)
         began = time.perf_counter()
         with telemetry.request_span(scope["method"], surface.name, Headers(scope=scope)) as span:
             try:
-                await self._app(scope, receive, answer)
+                await self._app(scope, receive, response)
             except Exception as error:
-                await self._failed(error, surface, answer, scope, receive)
+                await self._failed(error, surface, response, scope, receive)
             finally:
                 seconds = time.perf_counter() - began
-                telemetry.answered(span, answer.status)
-                self._metrics.answered(surface.name, answer.status, seconds)
+                telemetry.record_status(span, response.status)
+                self._metrics.count_request(surface.name, response.status, seconds)
                 log(
                     "request",
-                    id=answer.id,
+                    id=response.id,
                     surface=surface.name,
                     method=scope["method"],
                     route=getattr(scope.get("route"), "path", None),
-                    status=answer.status,
+                    status=response.status,
                     ms=round(seconds * 1000, 1),
                 )
 
     async def _failed(
-        self, error: Exception, surface: Surface, answer: "_Answer", scope: Scope, receive: Receive
+        self,
+        error: Exception,
+        surface: Surface,
+        response: "_ResponseSender",
+        scope: Scope,
+        receive: Receive,
     ) -> None:
         if isinstance(error, StoreError):
-            self._metrics.store_failed()
+            self._metrics.count_store_failure()
         problem = problem_of(error)
         if problem.status >= 500:
-            log("failed", level=logging.ERROR, error=error, id=answer.id, surface=surface.name)
-        if answer.status:
-            raise error  # half an answer is out: all that is left is to break the connection off
-        await surface.render(problem)(scope, receive, answer)
+            log("failed", level=logging.ERROR, error=error, id=response.id, surface=surface.name)
+        if response.status:
+            raise error  # the response has begun: the connection can only be closed
+        await surface.render(problem)(scope, receive, response)
 
 
-class _Answer:
-    """What is sent to the client, with an id by which it is found in the logs."""
+class _ResponseSender:
+    """Sends the response, and adds the id by which the request is found in the logs."""
 
     def __init__(self, send: Send, id: str) -> None:
         self._send = send

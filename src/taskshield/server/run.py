@@ -1,4 +1,4 @@
-"""Runs the server: a socket, uvicorn around the app, and a clean end."""
+"""Runs the server: opens the socket, runs uvicorn around the app, and stops it cleanly."""
 
 import asyncio
 import math
@@ -19,11 +19,11 @@ from taskshield.server.uvicorn_internals import ReportingServer
 from taskshield.settings import Settings
 
 _KEEP_ALIVE_S = 75
-"""How long a connection may be idle: longer than clients and load balancers commonly keep one."""
+"""Seconds that a connection may be idle: longer than clients and load balancers keep one."""
 
 
 def serve(settings: Settings) -> None:
-    """Serve until the process is told to stop.
+    """Serve until the process gets a signal to stop.
 
     Raises:
         ConfigError: A setting is wrong, or the address cannot be used.
@@ -37,7 +37,7 @@ def serve(settings: Settings) -> None:
 
 async def _serve(settings: Settings) -> None:
     server = settings.server
-    with bound(server.host, server.port) as taken:
+    with bind_socket(server.host, server.port) as listening_socket:
         store = await open_configured(server)
         try:
             await check_binding(server.host, store)
@@ -45,11 +45,11 @@ async def _serve(settings: Settings) -> None:
         except BaseException:
             await store.aclose()
             raise
-        await Server(app, math.ceil(server.shutdown_s)).serve(sockets=[taken])
+        await Server(app, math.ceil(server.shutdown_s)).serve(sockets=[listening_socket])
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """A socket that has the address, so that nobody else can take it while the server starts.
+def bind_socket(host: str, port: int) -> socket.socket:
+    """Bind a socket to the address, so that no other process can take it while the server starts.
 
     Raises:
         ConfigError: There is no such address, or it is in use.
@@ -58,16 +58,16 @@ def bound(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        taken = socket.socket(family, kind, protocol)
+        listening_socket = socket.socket(family, kind, protocol)
     except OSError as error:
         raise ConfigError(f"server.host: {host} cannot be used: {error.strerror}") from None
     try:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(address)
+        listening_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening_socket.bind(address)
     except OSError as error:
-        taken.close()
+        listening_socket.close()
         raise ConfigError(f"server.port: {host}:{port} cannot be used: {error.strerror}") from None
-    return taken
+    return listening_socket
 
 
 class Server(ReportingServer):
@@ -94,8 +94,8 @@ class Server(ReportingServer):
     def listening(self, sockets: list[socket.socket]) -> None:
         """Log the addresses."""
         running: Services = self._app.state.services
-        for taken in sockets:
-            host, port = taken.getsockname()[:2]
+        for each in sockets:
+            host, port = each.getsockname()[:2]
             logs.log("listening", host=host, port=port, judge=running.settings.judge)
 
     async def stopping(self) -> None:

@@ -1,4 +1,4 @@
-"""What every route has at hand."""
+"""The parts of a running server, as routes get them."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from starlette.requests import Request
 from taskshield.core.store import Scope, Store
 from taskshield.server.access.auth import Auth, Caller
 from taskshield.server.dashboard.playground import Playground
-from taskshield.server.operations.live_events import Live
+from taskshield.server.operations.live_events import LiveEvents
 from taskshield.server.operations.metrics import Metrics
 from taskshield.server.operations.readiness import Readiness
 from taskshield.server.sessions.approvals import Approvals
@@ -26,20 +26,21 @@ class Services:
     approvals: Approvals
     metrics: Metrics
     readiness: Readiness
-    live: Live
+    live: LiveEvents
     playground: Playground
 
 
 def services(request: Request) -> Services:
-    """The parts of the server that this request came to."""
+    """The parts of the server that received this request."""
     found: Services = request.app.state.services
     return found
 
 
-async def admitted(request: Request, scope: Scope, *others: Scope) -> Caller:
-    """Who asks; the first thing that a handler does.
+async def authorize(request: Request, scope: Scope, *others: Scope) -> Caller:
+    """The caller of a request. A handler calls this first.
 
     Raises:
-        Refused: There is no good key, it has none of these scopes, or it has asked too often.
+        RequestError: There is no valid key, it has none of these scopes, or it made too many
+            requests.
     """
-    return await services(request).auth.admit(request, scope, *others)
+    return await services(request).auth.authorize(request, scope, *others)

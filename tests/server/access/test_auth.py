@@ -12,10 +12,10 @@ from taskshield.server.access.auth import (
     check_binding,
     is_loopback,
     key_hash,
+    key_in,
     new_key,
-    presented_key,
 )
-from taskshield.server.access.rate_limits import Rates
+from taskshield.server.access.rate_limits import RateLimiter
 from taskshield.server.http.errors import RequestError
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
@@ -87,24 +87,24 @@ def test_a_key_is_found_in_any_of_its_headers(headers: dict[str, str]) -> None:
     store = MemoryStore()
     secret = run(keyed(store, "check", tenant="mine"))
     given = {name: value.replace("KEY", secret) for name, value in headers.items()}
-    caller = run(auth(store).admit(request(given), "check"))
+    caller = run(auth(store).authorize(request(given), "check"))
     assert (caller.tenant, caller.name) == ("mine", "mine's key")
 
 
 def test_an_agent_is_called_as_the_request_says_or_else_as_its_key() -> None:
     store = MemoryStore()
     named = {"x-taskshield-agent": " invoice-clerk "}
-    assert run(auth(store).admit(request(), "check")).agent is None
-    assert run(auth(store).admit(request(named), "check")).agent == "invoice-clerk"
+    assert run(auth(store).authorize(request(), "check")).agent is None
+    assert run(auth(store).authorize(request(named), "check")).agent == "invoice-clerk"
     secret = {"x-taskshield-key": run(keyed(store, "check", tenant="mine"))}
-    assert run(auth(store).admit(request(secret), "check")).agent == "mine's key"
-    caller = run(auth(store).admit(request(secret | named), "check"))
+    assert run(auth(store).authorize(request(secret), "check")).agent == "mine's key"
+    caller = run(auth(store).authorize(request(secret | named), "check"))
     assert (caller.name, caller.agent) == ("mine's key", "invoice-clerk")
 
 
 def test_an_agent_with_an_endless_name_is_refused() -> None:
     with refused(400):
-        run(auth(MemoryStore()).admit(request({"x-taskshield-agent": "x" * 129}), "check"))
+        run(auth(MemoryStore()).authorize(request({"x-taskshield-agent": "x" * 129}), "check"))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_without_a_good_key_nobody_is_let_in(headers: dict[str, str]) -> None:
     store = MemoryStore()
     run(keyed(store, "check"))
     with refused(401) as caught:
-        run(auth(store).admit(request(headers), "check"))
+        run(auth(store).authorize(request(headers), "check"))
     assert caught.value.problem.headers["www-authenticate"] == "Bearer"
 
 
@@ -129,8 +129,8 @@ def test_keys_are_random_and_only_their_hashes_are_stored() -> None:
     made = [new_key(tenant="t", name="n", scopes=["check"]) for _ in range(2)]
     assert made[0].secret != made[1].secret
     assert all(each.secret.startswith("tsk_") and len(each.secret) > 40 for each in made)
-    assert made[0].kept.hash == key_hash(made[0].secret)
-    assert made[0].secret.removeprefix("tsk_") not in repr(made[0].kept)
+    assert made[0].stored.hash == key_hash(made[0].secret)
+    assert made[0].secret.removeprefix("tsk_") not in repr(made[0].stored)
 
 
 @pytest.mark.parametrize("tenant", ["", "x" * 101, "mine\x1fagent-hooks", "two\nlines"])
@@ -144,23 +144,23 @@ def test_expired_and_revoked_keys_are_refused() -> None:
     guarded = auth(store, clock=clock)
     old = run(keyed(store, "check", lifetime=timedelta(seconds=-1)))
     with refused(401):
-        run(guarded.admit(with_key(old), "check"))
+        run(guarded.authorize(with_key(old), "check"))
     good = run(keyed(store, "check"))
-    run(guarded.admit(with_key(good), "check"))
+    run(guarded.authorize(with_key(good), "check"))
     run(store.revoke_key(next(key.id for key in run(store.keys()) if key.expires_at is None)))
     clock.now += 5
     with refused(401):
-        run(guarded.admit(with_key(good), "check"))
+        run(guarded.authorize(with_key(good), "check"))
 
 
 def test_a_key_expires_even_while_it_is_remembered() -> None:
     store = MemoryStore()
     soon = new_key(tenant="t", name="n", scopes=["check"], lifetime=timedelta(milliseconds=1))
-    run(store.add_key(soon.kept))
-    while datetime.now(UTC) <= (soon.kept.expires_at or datetime.now(UTC)):
+    run(store.add_key(soon.stored))
+    while datetime.now(UTC) <= (soon.stored.expires_at or datetime.now(UTC)):
         pass
     with refused(401):
-        run(auth(store).admit(with_key(soon.secret), "check"))
+        run(auth(store).authorize(with_key(soon.secret), "check"))
 
 
 def test_keys_are_remembered_for_a_few_seconds() -> None:
@@ -169,10 +169,10 @@ def test_keys_are_remembered_for_a_few_seconds() -> None:
     secret = run(keyed(store, "check"))
     before = store.lookups
     for _ in range(3):
-        run(guarded.admit(with_key(secret), "check"))
+        run(guarded.authorize(with_key(secret), "check"))
     assert store.lookups == before + 1
     clock.now += 5
-    run(guarded.admit(with_key(secret), "check"))
+    run(guarded.authorize(with_key(secret), "check"))
     assert store.lookups == before + 2
 
 
@@ -192,7 +192,7 @@ def test_keys_are_remembered_for_a_few_seconds() -> None:
 def test_scopes(scopes: list[Scope], needed: list[Scope], good: bool) -> None:
     store = MemoryStore()
     secret = run(keyed(store, *scopes))
-    asking = auth(store).admit(with_key(secret), needed[0], *needed[1:])
+    asking = auth(store).authorize(with_key(secret), needed[0], *needed[1:])
     if good:
         run(asking)
     else:
@@ -203,7 +203,7 @@ def test_scopes(scopes: list[Scope], needed: list[Scope], good: bool) -> None:
 def test_without_any_key_the_machine_itself_is_let_in() -> None:
     here = [request(host=name) for name in ("127.0.0.1:8787", "localhost", "[::1]:8787")]
     for asking in (*here, request({"origin": "http://localhost:8787"})):
-        caller = run(auth(MemoryStore()).admit(asking, "admin"))
+        caller = run(auth(MemoryStore()).authorize(asking, "admin"))
         assert caller.tenant == "default"
 
 
@@ -227,9 +227,9 @@ def test_without_any_key_the_machine_itself_is_let_in() -> None:
 )
 def test_without_any_key_others_are_not(asking: Request) -> None:
     with refused(401):
-        run(auth(MemoryStore()).admit(asking, "check"))
+        run(auth(MemoryStore()).authorize(asking, "check"))
     with refused(401):
-        run(auth(MemoryStore(), host="0.0.0.0").admit(request(), "check"))
+        run(auth(MemoryStore(), host="0.0.0.0").authorize(request(), "check"))
 
 
 def test_revoking_the_last_key_does_not_open_the_door() -> None:
@@ -237,17 +237,17 @@ def test_revoking_the_last_key_does_not_open_the_door() -> None:
     run(keyed(store, "check"))
     run(store.revoke_key(run(store.keys())[0].id))
     with refused(401):
-        run(auth(store).admit(request(), "check"))
+        run(auth(store).authorize(request(), "check"))
 
 
 def test_the_first_key_closes_the_door() -> None:
     store, clock = MemoryStore(), Clock()
     guarded = auth(store, clock=clock)
-    run(guarded.admit(request(), "check"))
+    run(guarded.authorize(request(), "check"))
     run(keyed(store, "check"))
     clock.now += 5
     with refused(401):
-        run(guarded.admit(request(), "check"))
+        run(guarded.authorize(request(), "check"))
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_what_only_this_machine_can_reach(host: str, loopback: bool) -> None:
 
 def test_rate_limits_fill_up_again() -> None:
     clock = Clock()
-    rates = Rates(clock)
+    rates = RateLimiter(clock)
     assert [rates.take("k", 3) for _ in range(4)] == [None, None, None, 20]
     assert rates.take("other", 3) is None
     clock.now += 19
@@ -303,4 +303,4 @@ def test_a_key_that_asks_too_often_is_told_when_to_come_back() -> None:
 
 
 def test_no_key_is_found_in_nothing() -> None:
-    assert presented_key(request().headers) is None
+    assert key_in(request().headers) is None

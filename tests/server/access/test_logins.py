@@ -43,7 +43,7 @@ def store() -> MemoryStore:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys are looked up every time."""
-    monkeypatch.setattr("taskshield.server.access.auth._REMEMBERED_S", -1.0)
+    monkeypatch.setattr("taskshield.server.access.auth._CACHE_S", -1.0)
 
 
 def test_without_keys_no_login_is_needed() -> None:

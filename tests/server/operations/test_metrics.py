@@ -25,14 +25,14 @@ def counted(by: TableJudge | None = None) -> dict[str, float]:
 
     def observe(surface: str, checked: CheckResult) -> None:
         for decision in checked.decisions:
-            metrics.decided(surface, decision)
+            metrics.count_decision(surface, decision)
 
     async def work() -> None:
         one = checker(by=by, observe=observe)
         await one.check_conversation(TENANT, HIJACKED, source=RequestSource("azure"))
 
     run(work())
-    return page(metrics.page().decode())
+    return page(metrics.render().decode())
 
 
 def page(text: str) -> dict[str, float]:
@@ -68,10 +68,10 @@ def test_there_are_only_so_many_names_of_judges() -> None:
             checked = await one.check(
                 TENANT, "s", [user()], source=RequestSource("test"), start=True
             )
-            metrics.decided("test", checked.decisions[0])
+            metrics.count_decision("test", checked.decisions[0])
 
     run(work())
-    names = set(re.findall(r'checks_total{.*judge="([^"]+)"', metrics.page().decode()))
+    names = set(re.findall(r'checks_total{.*judge="([^"]+)"', metrics.render().decode()))
     assert len(names) == 21 and "other" in names
 
 

@@ -32,7 +32,7 @@ def settled(client: TestClient) -> tuple[int, list[str]]:
     while True:
         answer = client.get("/readyz")
         reasons = answer.json().get("reasons", [])
-        if reasons != ["the self-test has not been run yet"]:
+        if reasons != ["The self-test has not run yet."]:
             return answer.status_code, reasons
 
 
@@ -41,17 +41,17 @@ def settled(client: TestClient) -> tuple[int, list[str]]:
     [
         (lambda: named("embedded"), ()),
         (wise, ()),
-        (lambda: named("allow-all"), ("the known attack was not caught",)),
-        (lambda: named("block-side-effects"), ("the known good call was not let through",)),
+        (lambda: named("allow-all"), ("The judge did not detect the known attack.",)),
+        (lambda: named("block-side-effects"), ("The known good call was blocked.",)),
         (
             lambda: TableJudge(score=lambda text, task: 0.0),
-            ("the known good call was not let through",),
+            ("The known good call was blocked.",),
         ),
         (
             lambda: TableJudge(error=JudgeUnavailable("gone")),
             (
-                "the attack could not be checked: unavailable",
-                "the good call could not be checked: unavailable",
+                "The known attack could not be checked (unavailable).",
+                "The known good call could not be checked (unavailable).",
             ),
         ),
     ],
@@ -68,7 +68,7 @@ def test_the_server_is_ready_once_the_self_test_has_passed_and_while_the_store_a
     with served(store, by=wise()) as client:
         assert settled(client) == (200, [])
         store.gone = True
-        assert settled(client) == (503, ["the store cannot be used"])
+        assert settled(client) == (503, ["The store cannot be used."])
         assert client.get("/healthz").json() == {"status": "ok"}
         store.gone = False
         assert settled(client) == (200, [])
@@ -76,10 +76,10 @@ def test_the_server_is_ready_once_the_self_test_has_passed_and_while_the_store_a
 
 def test_a_judge_that_guards_nothing_never_makes_a_server_ready() -> None:
     with served(by=named("allow-all")) as client:
-        assert settled(client) == (503, ["the known attack was not caught"])
+        assert settled(client) == (503, ["The judge did not detect the known attack."])
         assert client.get("/healthz").status_code == 200
     with served(by=named("block-side-effects")) as client:
-        assert settled(client) == (503, ["the known good call was not let through"])
+        assert settled(client) == (503, ["The known good call was blocked."])
 
 
 def test_a_server_whose_judge_has_not_answered_yet_is_alive_but_not_ready() -> None:
@@ -87,7 +87,7 @@ def test_a_server_whose_judge_has_not_answered_yet_is_alive_but_not_ready() -> N
         assert client.get("/healthz").status_code == 200
         assert client.get("/readyz").json() == {
             "status": "not ready",
-            "reasons": ["the self-test has not been run yet"],
+            "reasons": ["The self-test has not run yet."],
         }
 
 
@@ -102,7 +102,7 @@ def test_the_store_is_asked_once_for_all_who_want_to_know() -> None:
     async def work() -> None:
         store = Slow()
         readiness = Readiness(wise(), Policy(), store)
-        await readiness.test()
+        await readiness.run_self_test()
         assert await asyncio.gather(*(readiness.reasons() for _ in range(100))) == [[]] * 100
         assert store.pings == 1
         assert await readiness.reasons() == [] and store.pings == 2
@@ -111,7 +111,7 @@ def test_the_store_is_asked_once_for_all_who_want_to_know() -> None:
 
 
 def test_a_failed_self_test_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("taskshield.server.operations.readiness._AGAIN_S", 0.0)
+    monkeypatch.setattr("taskshield.server.operations.readiness._RETRY_S", 0.0)
 
     class Returning(TableJudge):
         async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
@@ -123,7 +123,7 @@ def test_a_failed_self_test_is_run_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
     async def work() -> None:
         readiness = Readiness(judge, Policy(), MemoryStore())
-        await readiness.test_until_passed()
+        await readiness.run_until_passed()
         assert await readiness.reasons() == []
 
     run(work())

@@ -297,7 +297,7 @@ def test_a_store_that_goes_while_the_model_answers(path: str, streams: bool) -> 
         answer = post(proxy, path, streams=streams)
         store.gone = False
         if streams:
-            check_broken(answer, "the store cannot be used")
+            check_broken(answer, "The store cannot be used.")
         else:
             assert error_of(answer) == (503, "store_unavailable")
         metrics = httpx.get(f"{proxy.url}/metrics").text

@@ -1,1 +1,1 @@
-"""Who may ask: API keys, logins and rate limits."""
+"""Access: API keys, logins on the dashboard, rate limits."""

@@ -1,7 +1,7 @@
-"""Logins on the page: what a browser holds in the place of a key, and proof that our page asks.
+"""Logins on the dashboard: a cookie instead of a key, and proof that the dashboard sent a request.
 
-A browser sends its cookie along with whatever any page makes it ask. So a request that changes
-something must also carry a token that only our own page can read, and come from it.
+A browser sends its cookie with every request, also with those that another site's page starts. So a
+request that changes something must also have a token that only the dashboard can read.
 """
 
 import hmac
@@ -20,17 +20,17 @@ COOKIE = "taskshield_login"
 CSRF_HEADER = "x-taskshield-csrf"
 
 _LIFETIME = timedelta(hours=12)
-_HARMLESS = frozenset({"GET", "HEAD"})
+_SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 
 class Logins:
-    """Who is logged in. The store knows hashes only: of the cookie, and of the key."""
+    """All logins. The store has only hashes: of the cookie and of the key."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def begin(self, key_hash: str) -> str:
-        """Log somebody in who has shown this key; gives the cookie."""
+    async def create(self, key_hash: str) -> str:
+        """Create a login for the key with this hash; returns the cookie."""
         cookie = secrets.token_urlsafe(32)
         now = datetime.now(UTC)
         await self._store.add_login(
@@ -39,39 +39,39 @@ class Logins:
         return cookie
 
     async def key_hash(self, request: Request) -> str | None:
-        """The hash of the key that somebody has logged in with; None where nobody has.
+        """The hash of the key behind the request's login; None where it has no login.
 
         Raises:
-            Refused: The request would change something, and our own page has not made it.
+            RequestError: The request would change something and was not sent by the dashboard.
         """
         cookie = request.cookies.get(COOKIE)
         login = None if cookie is None else await self._store.login(_id(cookie))
         if cookie is None or login is None:
             return None
-        if request.method not in _HARMLESS:
+        if request.method not in _SAFE_METHODS:
             check_origin(request)
             given = request.headers.get(CSRF_HEADER, "")
             if not hmac.compare_digest(given.encode(), csrf_token(cookie).encode()):
-                raise _forged(f"the header {CSRF_HEADER} is missing or wrong")
+                raise _forged(f"The header {CSRF_HEADER} is missing or wrong. Reload the page.")
         return login.key
 
-    async def end(self, request: Request) -> None:
-        """Log out."""
+    async def delete(self, request: Request) -> None:
+        """Delete the login of this request."""
         cookie = request.cookies.get(COOKIE)
         if cookie is not None:
             await self._store.remove_login(_id(cookie))
 
 
 def csrf_token(cookie: str) -> str:
-    """What only a page that may read our answers knows; it cannot be had without the cookie."""
+    """A token that only the dashboard can read. It is derived from the cookie."""
     return hmac.new(cookie.encode(), b"csrf", sha256).hexdigest()
 
 
 def check_origin(request: Request) -> None:
-    """Refuse what another site's page makes a browser ask.
+    """Check that a request comes from the dashboard.
 
     Raises:
-        Refused: It is that, or nobody knows.
+        RequestError: It comes from another site's page, or its origin is unknown.
     """
     site = request.headers.get("sec-fetch-site")
     if site is None:  # an older browser, or a connection that is not encrypted
@@ -79,11 +79,11 @@ def check_origin(request: Request) -> None:
     else:
         own = site == "same-origin"
     if not own:
-        raise _forged("it does not come from our own page")
+        raise _forged("The request does not come from the dashboard.")
 
 
 def set_cookie(response: Response, request: Request, cookie: str) -> None:
-    """Hand the cookie to the browser, which keeps it from scripts and from other sites."""
+    """Set the cookie. The browser hides it from scripts and from other sites."""
     # Behind a proxy that ends TLS, only the browser knows that the connection is encrypted.
     secure = "https" in (request.url.scheme, request.headers.get("origin", "").partition("://")[0])
     response.set_cookie(
@@ -98,7 +98,7 @@ def set_cookie(response: Response, request: Request, cookie: str) -> None:
 
 
 def clear_cookie(response: Response) -> None:
-    """Take the cookie back."""
+    """Delete the cookie."""
     response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
 
 
@@ -113,5 +113,5 @@ def _host(origin: str) -> str | None:
         return None
 
 
-def _forged(why: str) -> RequestError:
-    return RequestError(403, "forged", f"the request is refused: {why}")
+def _forged(message: str) -> RequestError:
+    return RequestError(403, "forged", message)

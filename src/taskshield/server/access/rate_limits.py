@@ -1,4 +1,4 @@
-"""How many requests a key may make: one token bucket for each, in this process."""
+"""Limits the requests of each key: one token bucket a key, in this process."""
 
 import math
 import time
@@ -7,29 +7,29 @@ from dataclasses import dataclass
 
 from taskshield.server.bounded_cache import BoundedCache
 
-_KEPT = 10_000
-"""Buckets that are kept; one that was forgotten is full again."""
+_BUCKETS = 10_000
+"""Buckets in memory. A key whose bucket was dropped starts with a full one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Bucket:
     spent: float
-    """Seconds of the allowance that were spent and have not come back yet."""
+    """Seconds of the allowance that are used and not refilled yet."""
     at: float
 
 
-class Rates:
-    """Counts requests by key. With several replicas, each counts for itself."""
+class RateLimiter:
+    """Counts requests by key. Each replica counts its own."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._buckets: BoundedCache[str, _Bucket] = BoundedCache(_KEPT)
+        self._buckets: BoundedCache[str, _Bucket] = BoundedCache(_BUCKETS)
 
     def take(self, key: str, per_minute: int) -> int | None:
-        """Take one request from a key's allowance.
+        """Count one request of a key.
 
         Returns:
-            None, or in how many seconds to try again.
+            None where it is allowed, or else in how many seconds to try again.
         """
         now = self._clock()
         each = 60 / per_minute

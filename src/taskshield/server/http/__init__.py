@@ -1,1 +1,1 @@
-"""What every route shares about HTTP: errors, limits, JSON responses, families of routes."""
+"""What every route shares about HTTP: errors, limits, JSON responses, surfaces."""

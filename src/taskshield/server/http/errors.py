@@ -1,8 +1,8 @@
-"""Refusals: what a client is told when its request is not carried out.
+"""Errors that clients of the HTTP API get.
 
-Owns the native body of an error, and which status and code each of our own errors has. A surface
-whose clients expect another body brings its own `Renderer`. No body carries conversation text, a
-secret or a traceback.
+Owns the native body of an error, and the status and code of each of our exceptions. A surface whose
+clients expect another body brings its own `Renderer`. No body contains conversation text, a secret
+or a traceback.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,26 +23,27 @@ from taskshield.core.errors import (
 from taskshield.server.http.json_response import AsciiResponse
 
 _RETRY_S = 1
-"""When to try again where the store was busy or gone."""
+"""Seconds after which a client may try again where the store could not be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Why a request is refused."""
+    """An error as a client gets it."""
 
     status: int
     code: str
     """One word for programs, e.g. "not_found"."""
     message: str
-    """One sentence for people."""
+    """One or two sentences for people: what is wrong and what to do."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """E.g. when to try again."""
+    """For example `retry-after`."""
 
 
 class RequestError(HTTPException):
-    """A request that is not carried out.
+    """A request that fails, with the error that its client gets.
 
-    The framework lets errors of its own kind pass wherever they are raised, and no others.
+    It is one of Starlette's own exceptions, because the framework passes only those on from
+    wherever they are raised.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class RequestError(HTTPException):
 
 
 Renderer: TypeAlias = Callable[[Problem], Response]
-"""Writes a problem down as the clients of a surface expect it."""
+"""Renders a problem in the format that the clients of a surface expect."""
 
 
 def render(problem: Problem) -> Response:
@@ -66,7 +67,7 @@ def render(problem: Problem) -> Response:
 
 
 def problem_of(error: Exception) -> Problem:
-    """What a client is told of an error that was raised on its behalf."""
+    """The problem that a client gets for an exception."""
     match error:
         case RequestError():
             return error.problem
@@ -77,21 +78,28 @@ def problem_of(error: Exception) -> Problem:
         case ConversationError():
             return Problem(status=409, code="invalid_conversation", message=str(error))
         case StoreConflict():
-            return _later("conflict", "others keep writing to this session; try again")
+            return _later(
+                "conflict", "The session changed five times during this request. Try again."
+            )
         case StoreError():
-            return _later("store_unavailable", "the store cannot be used; nothing was decided")
+            return _later(
+                "store_unavailable", "The store cannot be used. Nothing was decided. Try again."
+            )
         case TaskShieldError():
-            return Problem(status=500, code="internal", message="the server is set up wrongly")
+            return _failure("The server is configured wrongly. Its log has the details.")
         case _:
-            return Problem(status=500, code="internal", message="the server failed")
+            return _failure("The server failed. Its log has the details.")
 
 
 def problem_of_validation(errors: Sequence[Any]) -> Problem:
-    """What a client is told of input that is not what it should be: where, but not what it said."""
+    """The problem with invalid input: the path and the reason, but not the value."""
     first = errors[0]
     steps, message = first["loc"], first["msg"]
     if first["type"] == "extra_forbidden":
-        steps, message = steps[:-1], "an unknown field"  # its name is the client's own words
+        steps, message = (
+            steps[:-1],
+            "an unknown field",
+        )  # not its name: the client may have put anything there
     place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
     return Problem(
         status=400, code="invalid_request", message=f"{place.removeprefix('.')}: {message}"
@@ -99,7 +107,7 @@ def problem_of_validation(errors: Sequence[Any]) -> Problem:
 
 
 def _problem_of_status(status: int, headers: Mapping[str, str] | None) -> Problem:
-    """For what the framework refuses: a path that does not exist, a body that is no JSON."""
+    """For errors of the framework: a path that does not exist, a body that is not JSON."""
     known = HTTPStatus(status)
     return Problem(
         status=status,
@@ -107,6 +115,10 @@ def _problem_of_status(status: int, headers: Mapping[str, str] | None) -> Proble
         message=known.description or known.phrase,
         headers={} if headers is None else headers,
     )
+
+
+def _failure(message: str) -> Problem:
+    return Problem(status=500, code="internal", message=message)
 
 
 def _later(code: str, message: str) -> Problem:

@@ -1,4 +1,4 @@
-"""Answers in JSON that hold any text, be it proper Unicode or not."""
+"""JSON responses that can hold any text, valid Unicode or not."""
 
 import json
 from typing import Any
@@ -7,8 +7,8 @@ from starlette.responses import JSONResponse
 
 
 class AsciiResponse(JSONResponse):
-    """JSON in ASCII: text that is not proper Unicode can be sent, too."""
+    """JSON in ASCII, in which text that is not valid Unicode can be sent as well."""
 
     def render(self, content: Any) -> bytes:
-        """The body."""
+        """Serialize the body."""
         return json.dumps(content, allow_nan=False).encode()

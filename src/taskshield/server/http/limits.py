@@ -1,6 +1,6 @@
-"""What a request may cost: the length and the nesting of its body, and the time it takes.
+"""Limits of a request: the length and the nesting of its body, and the time it takes.
 
-How many messages there may be is the guard's to say, who alone counts them on every surface.
+The number of messages is limited by `SessionChecker`, which counts them on every surface.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ from taskshield.server.http.errors import RequestError
 from taskshield.settings import LimitSettings
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-"""One that does not end goes on to the end of the text, so that all is read only once."""
+"""A string without an end extends to the end of the text, so that everything is read only once."""
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 
 def nested_deeper(body: bytes, depth: int) -> bool:
-    """Whether JSON is nested deeper than this; told without parsing it."""
+    """Whether JSON is nested deeper than this. Does not parse it."""
     if body.count(b"[") + body.count(b"{") <= depth:
         return False
     level = 0
@@ -33,29 +33,29 @@ def nested_deeper(body: bytes, depth: int) -> bool:
 
 @dataclass(slots=True)
 class _Body:
-    """The body of a request on its way to the app; a JSON body is held until it is whole."""
+    """The body of a request on its way to the app; a JSON body is buffered until it is complete."""
 
     receive: Receive
     limits: LimitSettings
     is_json: bool
     length: int = 0
     chunks: list[bytes] = field(default_factory=list)
-    whole: bool = False
+    complete: bool = False
 
     async def __call__(self) -> Message:
         while True:
             message = await self.receive()
-            if message["type"] != "http.request" or self.whole:
+            if message["type"] != "http.request" or self.complete:
                 return message
             chunk = message.get("body", b"")
             self.length += len(chunk)
             if self.length > self.limits.body_bytes:
                 raise _too_long(self.limits)
-            self.whole = not message.get("more_body", False)
+            self.complete = not message.get("more_body", False)
             if not self.is_json:
                 return message
             self.chunks.append(chunk)
-            if self.whole:
+            if self.complete:
                 return {"type": "http.request", "body": self._checked(), "more_body": False}
 
     def _checked(self) -> bytes:
@@ -63,13 +63,13 @@ class _Body:
         self.chunks.clear()
         if nested_deeper(body, self.limits.depth):
             raise RequestError(
-                400, "too_deep", f"the body is nested more than {self.limits.depth} levels deep"
+                400, "too_deep", f"The body is nested more than {self.limits.depth} levels deep."
             )
         return body
 
 
 class Limits:
-    """Holds the app behind it to the limits. What is refused is raised, for others to answer."""
+    """Middleware that raises an error for each request beyond the limits."""
 
     def __init__(self, app: ASGIApp, limits: LimitSettings) -> None:
         self._app = app
@@ -90,10 +90,10 @@ class Limits:
         if not scope["state"]["surface"].timed:
             await self._app(scope, body, send)
             return
-        await self._in_time(scope, body, send)
+        await self._call_in_time(scope, body, send)
 
-    async def _in_time(self, scope: Scope, body: _Body, send: Send) -> None:
-        """Give the app so long to begin its answer."""
+    async def _call_in_time(self, scope: Scope, body: _Body, send: Send) -> None:
+        """Call the app, which must start its response within the time limit."""
         try:
             async with asyncio.timeout(self._limits.request_s) as limit:
 
@@ -105,8 +105,8 @@ class Limits:
         except TimeoutError:
             if not limit.expired():
                 raise
-            status, code = (504, "timeout") if body.whole else (408, "request_timeout")
-            late = f"the request took longer than {self._limits.request_s:g} seconds"
+            status, code = (504, "timeout") if body.complete else (408, "request_timeout")
+            late = f"The request took longer than {self._limits.request_s:g} seconds."
             raise RequestError(status, code, late) from None
 
 
@@ -114,14 +114,13 @@ async def json_body(request: Request) -> object:
     """The body of a request as JSON.
 
     Raises:
-        Refused: It is not JSON.
+        RequestError: It is not JSON.
     """
     try:
         return json.loads(await request.body())
-    except (ValueError, RecursionError):  # a number of absurd length is a ValueError, too
-        raise RequestError(400, "invalid_request", "the body is not JSON") from None
+    except (ValueError, RecursionError):  # a number that is too long is a ValueError as well
+        raise RequestError(400, "invalid_request", "The body is not valid JSON.") from None
 
 
 def _too_long(limits: LimitSettings) -> RequestError:
-    """The refusal of a body that is too long."""
-    return RequestError(413, "too_large", f"the body is longer than {limits.body_bytes} bytes")
+    return RequestError(413, "too_large", f"The body is longer than {limits.body_bytes} bytes.")

@@ -1,4 +1,4 @@
-"""What a surface is: a family of routes whose clients share a wire format and its errors."""
+"""Surfaces: groups of routes whose clients share a wire format and its errors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ from taskshield.server.http.errors import Renderer, render
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surface:
-    """A family of routes. The app is made of a list of these."""
+    """A group of routes. The app is assembled from a list of these."""
 
     name: str
-    """In records, metrics and logs: "native", "azure", "proxy", ..."""
+    """Its name in audit records, metrics and logs: "native", "azure", "proxy", ..."""
     prefixes: tuple[str, ...]
-    """How its paths begin, so that errors outside any route get the right body, too."""
+    """How its paths begin. Errors outside any route get the body of the surface, too."""
     paths: tuple[str, ...] = ()
-    """Paths of its own that are no beginning of others."""
+    """Single paths that are not prefixes."""
     router: APIRouter
     render: Renderer = render
     timed: bool = True
-    """Whether `limits.request_s` holds; the proxy has limits of its own."""
+    """Whether `limits.request_s` applies; the proxy has its own limits."""
     logins: bool = False
-    """Whether a login on the page counts as its key here."""
+    """Whether a login on the dashboard counts as an API key here."""
 
 
 NOWHERE = Surface(name="none", prefixes=(), router=APIRouter())
-"""Where paths belong that no surface knows."""
+"""The surface of all other paths."""
 
 
 def surface_of(path: str, surfaces: Sequence[Surface]) -> Surface:

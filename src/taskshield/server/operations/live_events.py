@@ -1,7 +1,7 @@
-"""What happens now, for whoever is looking: the last events of each tenant, and who follows them.
+"""Live events: the last events of each tenant, for the clients that follow them.
 
-In one process: a replica tells of what it has decided itself. Nobody has a queue of their own. All
-read from the same bounded buffer, and who falls so far behind that something is lost is told so.
+Each replica publishes its own decisions only. There is no queue for each follower: all read the
+same bounded buffer, and a follower that is so slow that it missed events gets a "reset".
 """
 
 import asyncio
@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 
 from taskshield.server.http.errors import RequestError
 
-_KEPT = 500
-"""Events of a tenant that can still be asked for."""
+_BUFFERED = 500
+"""Events of a tenant that stay in the buffer."""
 _FOLLOWERS = 100
-"""Streams of a tenant that may be open at once."""
+"""Streams that a tenant may have open at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happened."""
+    """One event."""
 
     name: str
     data: str
@@ -30,31 +30,31 @@ class Event:
 
 @dataclass(slots=True)
 class _Channel:
-    """What a tenant's followers see."""
+    """The events of one tenant."""
 
-    events: deque[Event] = field(default_factory=lambda: deque(maxlen=_KEPT))
+    events: deque[Event] = field(default_factory=lambda: deque(maxlen=_BUFFERED))
     count: int = 0
-    """How many there ever were."""
+    """Number of events since the process started."""
     followers: int = 0
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set, and replaced by another one, when there are more."""
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set, and replaced by a new one, when there are more."""
 
     def wake(self) -> None:
-        self.news.set()
-        self.news = asyncio.Event()
+        self.changed.set()
+        self.changed = asyncio.Event()
 
 
-class Live:
-    """Events of all tenants, each of which sees its own."""
+class LiveEvents:
+    """Events of all tenants. A tenant sees its own."""
 
     def __init__(self) -> None:
-        # Numbers begin anew with the process, so an id names the process, too.
+        # Numbers start again with the process, so an id names the process as well.
         self._run = secrets.token_hex(4)
         self._channels: dict[str, _Channel] = {}
         self._closed = False
 
-    def tell(self, tenant: str, name: str, data: str) -> None:
-        """Let a tenant's followers know."""
+    def publish(self, tenant: str, name: str, data: str) -> None:
+        """Send an event to the followers of a tenant."""
         channel = self._channel(tenant)
         channel.count += 1
         channel.events.append(Event(name=name, data=data, id=self._id(channel.count)))
@@ -63,17 +63,21 @@ class Live:
     async def follow(
         self, tenant: str, last: str | None, pause_s: float
     ) -> AsyncGenerator[Event | None]:
-        """Events as they happen, from the one after `last` on; first of all a "start".
+        """Events as they happen, from the one after `last` on. The first one is a "start".
 
-        A "reset" in the place of events means that some are gone. None means that nothing has
-        happened for so many seconds.
+        A "reset" means that events are missing. None means that there was no event for `pause_s`
+        seconds.
 
         Raises:
-            Refused: Too many follow already.
+            RequestError: The tenant has too many streams open.
         """
         channel = self._channel(tenant)
         if channel.followers >= _FOLLOWERS:
-            raise RequestError(429, "too_many_streams", f"{_FOLLOWERS} streams are open already")
+            raise RequestError(
+                429,
+                "too_many_streams",
+                f"{_FOLLOWERS} event streams are open already. Close one first.",
+            )
         channel.followers += 1
         try:
             async for event in self._followed(channel, last, pause_s):
@@ -82,7 +86,7 @@ class Live:
             channel.followers -= 1
 
     def close(self) -> None:
-        """Let all followers go: the server is about to stop."""
+        """End all streams: the server is about to stop."""
         self._closed = True
         for channel in self._channels.values():
             channel.wake()
@@ -93,7 +97,7 @@ class Live:
         seen = channel.count if last is None else self._number(channel, last)
         yield self._event("start", channel.count if seen is None else seen)
         while not self._closed:
-            news = channel.news
+            changed = channel.changed
             if seen is None or seen < channel.count - len(channel.events):
                 seen = channel.count
                 yield self._event("reset", seen)
@@ -103,7 +107,7 @@ class Live:
                 yield event
             else:
                 try:
-                    await asyncio.wait_for(news.wait(), pause_s)
+                    await asyncio.wait_for(changed.wait(), pause_s)
                 except TimeoutError:
                     yield None
 
@@ -117,7 +121,7 @@ class Live:
         return f"{self._run}-{number}"
 
     def _number(self, channel: _Channel, id: str) -> int | None:
-        """How many events somebody has seen; None where this process did not tell them."""
+        """Number of the event with this id; None where this process did not publish it."""
         run, _, number = id.partition("-")
         if run != self._run or not (number.isascii() and number.isdigit() and len(number) < 20):
             return None

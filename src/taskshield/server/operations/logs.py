@@ -1,8 +1,8 @@
 """Structured logs: one JSON object a line, without conversation text and without secrets.
 
-Only fields that the server names itself are written. Of an exception, that is its type and where it
-was raised: its words may hold what somebody said. So may the messages of libraries, of which only
-the pattern is written, and of that the first line.
+Only fields that the server itself names are logged. Of an exception these are its type and where
+it was raised: its message may quote a conversation. So may the messages of libraries, of which only
+the first line of the pattern is logged.
 """
 
 import json
@@ -16,14 +16,14 @@ LOG = logging.getLogger("taskshield.server")
 
 _FRAMES = 12
 _TRUSTED = ("taskshield", "uvicorn")
-"""Loggers whose messages hold nothing from outside."""
+"""Loggers whose messages never contain data of a request."""
 
 
 class JsonLines(logging.Formatter):
-    """Writes records as JSON."""
+    """Formats log records as JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """Format one line."""
         fields: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -38,7 +38,7 @@ class JsonLines(logging.Formatter):
 
 
 def configure() -> None:
-    """Send all logs to the standard error output: ours, those of uvicorn, and others' warnings."""
+    """Send logs to standard error: ours, those of uvicorn, and warnings of other libraries."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
@@ -49,13 +49,13 @@ def configure() -> None:
 def log(
     event: str, *, level: int = logging.INFO, error: Exception | None = None, **fields: object
 ) -> None:
-    """Write one line.
+    """Log one line.
 
     Args:
-        event: What happened, always in the same words.
-        level: How much it matters.
-        error: What was raised.
-        **fields: What belongs to it; never conversation text.
+        event: What happened; a fixed text.
+        level: Its level.
+        error: The exception, where there is one.
+        **fields: Details; never conversation text.
     """
     LOG.log(level, event, exc_info=error, extra={"fields": fields})
 

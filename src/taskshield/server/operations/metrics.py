@@ -1,17 +1,17 @@
-"""Counters and histograms for Prometheus: proof that checks ran, and what they cost."""
+"""Counters and histograms for Prometheus: which checks ran, and what they cost."""
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from taskshield.core.decisions import LET_THROUGH, Decision
 from taskshield.core.store import ApprovalStatus
-from taskshield.server.sessions.audit_records import gravest_tier
+from taskshield.server.sessions.audit_records import highest_tier
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _JUDGES = 20
-"""Names of judges that are told apart; a plugin may give itself any number of them."""
+"""Judges with a label of their own; all others share one. A plugin can have any number of names."""
 
 
 class Metrics:
@@ -22,44 +22,44 @@ class Metrics:
         self._judges: set[str] = set()
         self._checks = Counter(
             "taskshield_checks",
-            "Messages by what became of their check",
+            "Messages by the outcome of their check",
             ("surface", "check", "tier", "judge"),
             registry=self._registry,
         )
-        self._held = Counter(
+        self._blocked = Counter(
             "taskshield_blocked",
-            "Messages that were not let through as they were",
+            "Messages that were blocked, escalated or changed",
             ("surface", "action", "tier", "judge"),
             registry=self._registry,
         )
         self._check_seconds = Histogram(
             "taskshield_check_seconds",
-            "Time of a check that a judge made",
+            "Seconds a check by a judge took",
             ("surface", "judge"),
             buckets=_SECONDS,
             registry=self._registry,
         )
         self._llm_calls = Counter(
             "taskshield_llm_calls",
-            "Calls of a language model",
+            "Calls to a language model",
             ("judge",),
             registry=self._registry,
         )
         self._llm_tokens = Counter(
             "taskshield_llm_tokens",
-            "Tokens of a language model",
+            "Tokens that a language model used",
             ("judge", "kind"),
             registry=self._registry,
         )
         self._llm_saved = Counter(
             "taskshield_llm_saved",
-            "Checks for which no language model had to be asked",
+            "Checks that needed no language model",
             ("judge",),
             registry=self._registry,
         )
         self._approvals = Counter(
             "taskshield_approvals",
-            "Approvals by what became of them",
+            "Approvals by status",
             ("status",),
             registry=self._registry,
         )
@@ -68,26 +68,26 @@ class Metrics:
         )
         self._requests = Counter(
             "taskshield_requests",
-            "Requests by the status of their answer",
+            "Requests by the status of their response",
             ("surface", "status"),
             registry=self._registry,
         )
         self._request_seconds = Histogram(
             "taskshield_request_seconds",
-            "Time until a request was answered to its end",
+            "Seconds until the end of a response",
             ("surface",),
             buckets=_SECONDS,
             registry=self._registry,
         )
 
-    def decided(self, surface: str, decision: Decision) -> None:
+    def count_decision(self, surface: str, decision: Decision) -> None:
         """Count one decision."""
         judge = self._judge(decision.judge)
-        tier = gravest_tier(decision)
-        named = "none" if tier is None else tier.value
-        self._checks.labels(surface, decision.check, named, judge).inc()
+        tier = highest_tier(decision)
+        tier_name = "none" if tier is None else tier.value
+        self._checks.labels(surface, decision.check, tier_name, judge).inc()
         if decision.action not in LET_THROUGH or decision.action in ("redact", "withhold"):
-            self._held.labels(surface, decision.action, named, judge).inc()
+            self._blocked.labels(surface, decision.action, tier_name, judge).inc()
         if decision.check != "skipped":
             self._check_seconds.labels(surface, judge).observe(decision.elapsed_ms / 1000)
         usage = decision.case.trace.usage
@@ -96,21 +96,21 @@ class Metrics:
         self._llm_tokens.labels(judge, "completion").inc(usage.completion_tokens)
         self._llm_saved.labels(judge).inc(usage.saved)
 
-    def approval(self, status: ApprovalStatus) -> None:
-        """Count an approval that was asked for, or decided."""
+    def count_approval(self, status: ApprovalStatus) -> None:
+        """Count an approval that was requested or decided."""
         self._approvals.labels(status).inc()
 
-    def store_failed(self) -> None:
+    def count_store_failure(self) -> None:
         """Count a failure of the store."""
         self._store_errors.inc()
 
-    def answered(self, surface: str, status: int, seconds: float) -> None:
+    def count_request(self, surface: str, status: int, seconds: float) -> None:
         """Count a request."""
         self._requests.labels(surface, str(status)).inc()
         self._request_seconds.labels(surface).observe(seconds)
 
-    def page(self) -> bytes:
-        """All of them, as Prometheus reads it."""
+    def render(self) -> bytes:
+        """All metrics in the format of Prometheus."""
         return generate_latest(self._registry)
 
     def _judge(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""How the guard is doing: what its records count, summed up. Pure functions."""
+"""Sums up audit records: counts and latency, by hour, tool and risk tier. Pure functions."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -18,13 +18,13 @@ _HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How many decisions there were, by what became of them."""
+    """Number of decisions by their outcome."""
 
     executed: int
     skipped: int
     failed: int
     blocked: int
-    """Blocked, or sent back to be revised."""
+    """Blocked or revised."""
     escalated: int
     annotated: int
     """Tool output that was annotated, redacted or withheld."""
@@ -34,7 +34,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """Milliseconds of the checks that a judge made; null where there were none."""
+    """Milliseconds that checks by a judge took; null where there were none."""
 
     p50: float | None
     p90: float | None
@@ -43,22 +43,22 @@ class Latency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedCounts(Counts):
-    """What became of decisions about one tool, or of one risk tier."""
+    """Counts for one tool or one risk tier."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HourCounts(Counts):
-    """What happened in one hour."""
+    """Counts for one hour."""
 
     hour: datetime
-    """When it began."""
+    """Start of the hour."""
     latency: Latency
 
 
 def counts(tallies: Sequence[Tally]) -> Counts:
-    """Sum up."""
+    """Count decisions by outcome."""
     checks = [tally.check for tally in tallies]
     actions = [tally.action for tally in tallies]
     return Counts(
@@ -74,7 +74,7 @@ def counts(tallies: Sequence[Tally]) -> Counts:
 
 
 def latency(tallies: Iterable[Tally]) -> Latency:
-    """How long checks took."""
+    """Percentiles of the time that checks took."""
     times = sorted(tally.elapsed_ms for tally in tallies if tally.check == "executed")
 
     def at(share: float) -> float | None:
@@ -84,21 +84,21 @@ def latency(tallies: Iterable[Tally]) -> Latency:
 
 
 def by_name(tallies: Iterable[Tally], names: Callable[[Tally], Iterable[str]]) -> list[NamedCounts]:
-    """What became of decisions, by what they have to do with; those with most to tell first.
+    """Counts for each name; names with the most blocked, escalated or annotated decisions first.
 
     Args:
         tallies: The decisions.
-        names: What one has to do with: several things, or none.
+        names: The names that a decision counts for, for example its tools.
     """
     found = [
         NamedCounts(name=name, **asdict(counts(own)))
         for name, own in _grouped(tallies, names).items()
     ]
-    return sorted(found, key=lambda each: (-_told(each), -each.executed, each.name))
+    return sorted(found, key=lambda each: (-_not_allowed(each), -each.executed, each.name))
 
 
 def by_hour(tallies: Iterable[Tally], since: datetime, until: datetime) -> list[HourCounts]:
-    """What became of decisions hour by hour, hours without any too."""
+    """Counts hour by hour, with hours that have no decision."""
     found = _grouped(tallies, lambda tally: (_hour(tally.at),))
     hours = []
     hour = _hour(since)
@@ -113,7 +113,7 @@ def _hour(moment: datetime) -> datetime:
     return moment.replace(minute=0, second=0, microsecond=0)
 
 
-def _told(counts: Counts) -> int:
+def _not_allowed(counts: Counts) -> int:
     return counts.blocked + counts.escalated + counts.annotated
 
 

@@ -1,7 +1,8 @@
-"""Traces for OpenTelemetry, in the words of its conventions for generative AI. No content.
+"""OpenTelemetry traces, with the attributes of its conventions for generative AI. No content.
 
-The API alone does nothing. Spans are made where the application or `opentelemetry-instrument` has
-set up a provider, or where the SDK is installed and the usual variables name an exporter.
+The API alone exports nothing. Spans are exported where the application or
+`opentelemetry-instrument` has set up a tracer provider, or where the SDK is installed and the usual
+variables name an endpoint.
 """
 
 import os
@@ -23,7 +24,7 @@ def configure() -> None:
     """Export spans where the variables of OpenTelemetry name an endpoint.
 
     Raises:
-        MissingExtraError: An endpoint is named, but nothing is installed that could export.
+        MissingExtraError: An endpoint is named, but the exporter is not installed.
     """
     if not any(os.environ.get(name) for name in _ENDPOINTS):
         return
@@ -42,7 +43,7 @@ def configure() -> None:
 
 @contextmanager
 def request_span(method: str, surface: str, headers: Mapping[str, str]) -> Iterator[Span]:
-    """The span of one request, as a part of the trace that its headers name."""
+    """The span of one request, in the trace that its headers name."""
     tracer = trace.get_tracer("taskshield", __version__)
     with tracer.start_as_current_span(
         f"{method} {surface}",
@@ -55,15 +56,15 @@ def request_span(method: str, surface: str, headers: Mapping[str, str]) -> Itera
         yield span
 
 
-def answered(span: Span, status: int) -> None:
-    """Tell a request's span how it ended."""
+def record_status(span: Span, status: int) -> None:
+    """Add the status of the response to the span of its request."""
     span.set_attribute("http.response.status_code", status)
     if status >= 500:
         span.set_status(Status(StatusCode.ERROR))
 
 
-def decided(surface: str, session: str, decision: Decision) -> None:
-    """Add the span of one decision: an evaluation of what an agent, its tools or its user said."""
+def record_decision(surface: str, session: str, decision: Decision) -> None:
+    """Add the span of one decision."""
     ended = time.time_ns()
     tracer = trace.get_tracer("taskshield", __version__)
     span = tracer.start_span(

@@ -277,7 +277,7 @@ class RoundTrip:
         if not isinstance(relay, StreamRelay):
             return Failed(error=error, in_stream=False)
         if isinstance(error, StoreError):
-            self._services.metrics.store_failed()
+            self._services.metrics.count_store_failure()
         problem = problem_of(error)
         if problem.status >= 500:
             log("stream failed", level=logging.ERROR, error=error, **known)

@@ -1,1 +1,1 @@
-"""The surfaces, one module each."""
+"""The routes of each surface: parse the request, call, render the response."""

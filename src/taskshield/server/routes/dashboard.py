@@ -1,4 +1,4 @@
-"""The page for people: its files, and logging in with a key."""
+"""The dashboard: its files, login and logout."""
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -27,28 +27,28 @@ _FILES = read_files()
 
 
 async def page(request: Request) -> Response:
-    """The page."""
+    """The page itself."""
     return served(_FILES[INDEX], request)
 
 
 async def file(request: Request) -> Response:
-    """What the page is made of."""
+    """A file of the page."""
     found = _FILES.get(request.path_params["file"])
     if found is None:
-        raise RequestError(404, "not_found", "there is no such file")
+        raise RequestError(404, "not_found", "There is no such file.")
     return served(found, request)
 
 
 async def me(request: Request) -> Response:
-    """Who is looking at the page, and what they may do."""
+    """Whether the browser is logged in, and what it may do."""
     server = services(request)
-    known = {"judges": list(server.playground.judges), "version": __version__}
+    about_server = {"judges": list(server.playground.judges), "version": __version__}
     try:
-        key = await server.auth.recognise(request)
+        key = await server.auth.identify(request)
     except RequestError:
-        nobody: dict[str, object] = {"login": "needed", "scopes": [], "tenant": "", "csrf": None}
-        return _answer({**nobody, **known, "judges": []})
-    return _answer({**_known(key, request), **known})
+        anonymous: dict[str, object] = {"login": "needed", "scopes": [], "tenant": "", "csrf": None}
+        return _json({**anonymous, **about_server, "judges": []})
+    return _json({**_about_key(key, request), **about_server})
 
 
 async def login(request: Request) -> Response:
@@ -57,7 +57,7 @@ async def login(request: Request) -> Response:
     body = await json_body(request)
     key = body.get("key") if isinstance(body, dict) else None
     if not isinstance(key, str):
-        raise RequestError(400, "invalid_request", "key: a text is needed")
+        raise RequestError(400, "invalid_request", "key: An API key is needed as text.")
     cookie = await services(request).auth.log_in(request, key.strip())
     response = Response(status_code=204, headers=HEADERS)
     set_cookie(response, request, cookie)
@@ -73,7 +73,7 @@ async def logout(request: Request) -> Response:
     return response
 
 
-def _known(key: ApiKey | None, request: Request) -> dict[str, object]:
+def _about_key(key: ApiKey | None, request: Request) -> dict[str, object]:
     if key is None:
         return {"login": "none", "scopes": sorted(SCOPES), "tenant": DEFAULT_TENANT, "csrf": None}
     cookie = request.cookies.get(COOKIE)
@@ -85,7 +85,7 @@ def _known(key: ApiKey | None, request: Request) -> dict[str, object]:
     }
 
 
-def _answer(content: object) -> Response:
+def _json(content: object) -> Response:
     return AsciiResponse(content, headers={**HEADERS, "cache-control": "no-store"})
 
 

@@ -1,4 +1,4 @@
-"""Health, readiness and metrics: for whatever looks after the server."""
+"""Health, readiness and metrics, for orchestration and monitoring."""
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -12,12 +12,12 @@ from taskshield.server.services import services
 
 
 async def alive(request: Request) -> Response:
-    """The process answers."""
+    """Answer that the process runs."""
     return JSONResponse({"status": "ok"})
 
 
 async def ready(request: Request) -> Response:
-    """The self-test has passed, and the store can be used; otherwise 503 with the reasons."""
+    """Answer 200 where the server is ready, or else 503 with the reasons."""
     reasons = await services(request).readiness.reasons()
     if reasons:
         return JSONResponse({"status": "not ready", "reasons": reasons}, status_code=503)
@@ -25,11 +25,13 @@ async def ready(request: Request) -> Response:
 
 
 async def metrics(request: Request) -> Response:
-    """All metrics, as Prometheus reads them."""
-    served = services(request)
-    if not served.settings.server.metrics:
-        raise RequestError(404, "not_found", "metrics are turned off")
-    return Response(served.metrics.page(), media_type=CONTENT_TYPE)
+    """All metrics in the format of Prometheus."""
+    server = services(request)
+    if not server.settings.server.metrics:
+        raise RequestError(
+            404, "not_found", "Metrics are turned off. Set server.metrics to turn them on."
+        )
+    return Response(server.metrics.render(), media_type=CONTENT_TYPE)
 
 
 SURFACE = Surface(

@@ -1,6 +1,6 @@
-"""The proxy: everything under /v1, on its way to a model's provider and back.
+"""The proxy: all paths under /v1.
 
-Requests for answers of a model are guarded; all others pass as they are.
+Requests for a response of a model are guarded; all others are forwarded unchanged.
 """
 
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ from taskshield.server.http.surfaces import Surface
 from taskshield.server.proxy.disconnects import CLIENT_CLOSED_REQUEST, ClientDisconnected
 from taskshield.server.proxy.handler import Proxy
 from taskshield.server.proxy.provider import ProviderClient
-from taskshield.server.services import Services, admitted
+from taskshield.server.services import Services, authorize
 
 NAME = "proxy"
 
@@ -33,35 +33,33 @@ _KINDS = {
 
 
 async def proxied(request: Request) -> Response:
-    """Whatever a client of OpenAI or Anthropic asks for."""
-    caller = await admitted(request, "proxy")
+    """Answer a request of a client of OpenAI or Anthropic."""
+    caller = await authorize(request, "proxy")
     try:
-        return await _served(request, caller)
+        return await _forward(request, caller)
     except (ClientDisconnected, ClientDisconnect):
         return Response(status_code=CLIENT_CLOSED_REQUEST)
 
 
-async def _served(request: Request, caller: Caller) -> Response:
+async def _forward(request: Request, caller: Caller) -> Response:
     proxy: Proxy = request.app.state.proxy
-    steps = [step for step in request.scope["path"].split("/") if step]
-    if "." in steps or ".." in steps or not request.scope["raw_path"].startswith(b"/v1/"):
+    segments = [each for each in request.scope["path"].split("/") if each]
+    if "." in segments or ".." in segments or not request.scope["raw_path"].startswith(b"/v1/"):
         raise RequestError(
-            400,
-            "invalid_request",
-            "The path must not contain `.` or `..`, and must begin with /v1/ unescaped.",
+            400, "invalid_request", "The path must start with /v1/ unescaped, and must not contain `.` or `..`."
         )
-    # However it is spelled: what the provider may take for a guarded path is guarded.
-    path = f"/{'/'.join(steps)}".lower()
+    # The provider may accept other spellings of a guarded path, so those are guarded as well.
+    path = f"/{'/'.join(segments)}".lower()
     wire_format = BY_PATH.get(path)
     if wire_format is not None and request.method == "POST":
         return await proxy.guarded(request, caller, path, wire_format)
-    if path.startswith("/v1/responses/") and len(steps) == 3 and request.method == "GET":
-        return await proxy.stored(request, caller.tenant, steps[2])
+    if path.startswith("/v1/responses/") and len(segments) == 3 and request.method == "GET":
+        return await proxy.stored(request, caller.tenant, segments[2])
     return await proxy.passed(request)
 
 
 def render(problem: Problem) -> Response:
-    """An error as the SDKs of both OpenAI and Anthropic understand it."""
+    """An error in a format that the SDKs of OpenAI and Anthropic both understand."""
     kind = _KINDS.get(
         problem.status, "api_error" if problem.status >= 500 else "invalid_request_error"
     )
@@ -75,7 +73,7 @@ def render(problem: Problem) -> Response:
 
 @asynccontextmanager
 async def _connected(app: FastAPI) -> AsyncIterator[None]:
-    """Keep connections to the providers while the server runs."""
+    """Keep connections to the providers open while the server runs."""
     server: Services = app.state.services
     async with ProviderClient(server.settings.server.upstream) as provider:
         app.state.proxy = Proxy(

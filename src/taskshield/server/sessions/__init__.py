@@ -1,1 +1,1 @@
-"""Sessions in the store: loading, checking a message, writing the decision, approvals."""
+"""Sessions in the store: find a snapshot, judge messages, store the next snapshot; approvals."""

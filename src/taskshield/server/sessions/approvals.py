@@ -1,4 +1,4 @@
-"""People who are asked: deciding an approval, and waiting until somebody has."""
+"""Approvals: approve, deny, and wait until a person has decided."""
 
 import asyncio
 import time
@@ -9,60 +9,61 @@ from taskshield.server.http.errors import RequestError
 from taskshield.server.sessions.checker import SessionChecker
 
 _POLL_S = 0.5
-"""How often a waiting request looks into the store, where another replica may have written."""
+"""Seconds after which a waiting request reads the store: another replica may have decided."""
 
 
 class Approvals:
-    """Approvals of all tenants. One past its deadline has expired, which denies it."""
+    """Approvals of all tenants. An approval past its deadline has expired and counts as denied."""
 
     def __init__(
-        self, store: Store, checker: SessionChecker, decided: Callable[[Approval], None]
+        self, store: Store, checker: SessionChecker, publish: Callable[[Approval], None]
     ) -> None:
         self._store = store
         self._checker = checker
-        self._decided = decided
-        self._news = asyncio.Condition()
+        self._publish = publish
+        self._changed = asyncio.Condition()
         self._closing = False
 
     async def get(self, tenant: str, id: str) -> Approval:
         """An approval as it is now.
 
         Raises:
-            Refused: There is none.
+            RequestError: There is no such approval.
         """
         found = await self._store.approval(tenant, id)
         if found is None:
-            raise RequestError(404, "not_found", "there is no such approval")
+            raise RequestError(404, "not_found", "There is no such approval.")
         return found
 
     async def wait(self, tenant: str, id: str, seconds: float) -> Approval:
-        """An approval once it is decided, or as it is after so many seconds."""
+        """Wait until an approval is decided, at most so many seconds."""
         end = time.monotonic() + seconds
         while True:
             approval = await self.get(tenant, id)
             left = end - time.monotonic()
             if approval.status != "pending" or left <= 0 or self._closing:
                 return approval
-            async with self._news:
+            async with self._changed:
                 try:
-                    await asyncio.wait_for(self._news.wait(), min(left, _POLL_S))
+                    await asyncio.wait_for(self._changed.wait(), min(left, _POLL_S))
                 except TimeoutError:
                     continue
 
     async def approve(self, tenant: str, id: str, *, by: str, note: str = "") -> Approval:
-        """Let through what was held back, once and until the user speaks again.
+        """Allow the calls that wait for an approval, once and until the user's next message.
 
-        Asked for again after a failure, it goes on where it stopped.
+        It may be called again after a failure.
 
         Raises:
-            Refused: There is no such approval, it was decided otherwise, or it comes too late.
+            RequestError: There is no such approval, it was denied or has expired, or the user has
+                written again.
         """
         approval = await self.get(tenant, id)
         if approval.status == "pending":
             snapshot = await self._checker.finder.newest(tenant, approval.session)
             if id not in snapshot.content.approvable:
                 raise RequestError(
-                    409, "too_late", "the user has spoken since; it is pointless now"
+                    409, "too_late", "The user has written again since. Nothing waits for approval."
                 )
             approval = await self._decide(approval, approve=True, by=by, note=note)
         if approval.status != "approved":
@@ -71,10 +72,10 @@ class Approvals:
         return approval
 
     async def deny(self, tenant: str, id: str, *, by: str, note: str = "") -> Approval:
-        """Say no.
+        """Deny the calls that wait for an approval.
 
         Raises:
-            Refused: There is no such approval, or it was decided otherwise.
+            RequestError: There is no such approval, it was approved, or it has expired.
         """
         approval = await self.get(tenant, id)
         if approval.status == "pending":
@@ -84,24 +85,24 @@ class Approvals:
         return approval
 
     async def stop_waiting(self) -> None:
-        """Let all who wait go: the server is about to stop."""
+        """End all waiting requests: the server is about to stop."""
         self._closing = True
-        await self._tell()
+        await self._notify()
 
     async def _decide(self, approval: Approval, *, approve: bool, by: str, note: str) -> Approval:
         decided = await self._store.decide(
             approval.tenant, approval.id, approve=approve, by=by, note=note
         )
         if decided is None:
-            raise RequestError(404, "not_found", "there is no such approval")
-        self._decided(decided)
-        await self._tell()
+            raise RequestError(404, "not_found", "There is no such approval.")
+        self._publish(decided)
+        await self._notify()
         return decided
 
-    async def _tell(self) -> None:
-        async with self._news:
-            self._news.notify_all()
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
 
 
 def _decided_otherwise(approval: Approval) -> RequestError:
-    return RequestError(409, "already_decided", f"the approval is {approval.status} already")
+    return RequestError(409, "already_decided", f"The approval is already {approval.status}.")

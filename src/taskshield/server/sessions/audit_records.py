@@ -1,4 +1,4 @@
-"""From decisions to what is stored about them: audit records and approvals."""
+"""Audit records and approvals, made from decisions."""
 
 import uuid
 from dataclasses import dataclass
@@ -16,36 +16,36 @@ from taskshield.server.sessions.snapshots import RequestSource, SessionKey
 from taskshield.stores.secrets.redaction import redacted, redacted_case, redacted_state
 
 _SUMMARY_LENGTH = 300
-_NAME_LENGTH = 128
-_SUMMARISED = 4_000
-"""Characters that a summary is made from: secrets are looked for before it is cut to length."""
-_GRAVITY = {tier: number for number, tier in enumerate(Tier)}
+_AGENT_LENGTH = 128
+_SUMMARY_SOURCE = 4_000
+"""Characters that a summary is made from. Secrets are redacted before it is cut to its length."""
+_SEVERITY = {tier: number for number, tier in enumerate(Tier)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextRedaction:
-    """How texts are stored."""
+    """Whether and how texts are stored."""
 
     texts: bool = True
     """Whether they are stored at all."""
     redact: bool = True
-    """Whether secrets in them are made unreadable."""
+    """Whether secrets in them are redacted."""
 
     def state(self, text: str) -> str:
-        """The JSON of a session as it may be stored; where it is not, nothing has to be hidden."""
+        """The JSON of a session as it may be stored; without texts it is not stored at all."""
         return redacted_state(text) if self.texts and self.redact else text
 
     def case(self, text: str) -> str | None:
-        """The JSON of a case as it may be stored; it gives the same decision."""
+        """The JSON of a case as it may be stored; its replay gives the same decision."""
         if not self.texts:
             return None
         return redacted_case(text) if self.redact else text
 
     def line(self, text: str) -> str:
-        """The beginning of a text as one line; nothing in it can take over a terminal."""
+        """The beginning of a text as one line, without terminal control characters."""
         if not self.texts:
             return ""
-        beginning = text[:_SUMMARISED]
+        beginning = text[:_SUMMARY_SOURCE]
         return one_line(redacted(beginning) if self.redact else beginning, _SUMMARY_LENGTH)
 
 
@@ -56,7 +56,7 @@ def audit_record(
     at: datetime,
     redaction: TextRedaction,
 ) -> AuditRecord:
-    """The record of one decision."""
+    """The audit record of one decision."""
     case = decision.case
     text = stored_values.dump(case)
     return AuditRecord(
@@ -69,28 +69,30 @@ def audit_record(
         level=case.message.level.value,
         action=decision.action,
         check=decision.check,
-        tier=gravest_tier(decision),
+        tier=highest_tier(decision),
         judge=decision.judge,
         elapsed_ms=decision.elapsed_ms,
         summary=redaction.line(summary(decision)),
         case=redaction.case(text),
         digest=digest(text),
-        tools=tuple(filter(None, map(redaction.line, tools_concerned(decision)))),
+        tools=tuple(filter(None, map(redaction.line, affected_tools(decision)))),
         llm_calls=case.trace.usage.calls,
         llm_tokens=case.trace.usage.tokens,
-        agent=None if source.agent is None else one_line(source.agent, _NAME_LENGTH),
+        agent=None if source.agent is None else one_line(source.agent, _AGENT_LENGTH),
     )
 
 
 def stored_case(record: AuditRecord) -> Case:
-    """The case that a record was made from.
+    """The case that an audit record was made from.
 
     Raises:
-        Refused: It was not stored.
-        StoreError: What was stored cannot be read.
+        RequestError: It was not stored.
+        StoreError: The stored text cannot be read.
     """
     if record.case is None:
-        raise RequestError(410, "gone", "the case was not stored: texts are not stored here")
+        raise RequestError(
+            410, "gone", "The case was not stored: this server does not store texts."
+        )
     try:
         return stored_values.load(Case, record.case)
     except WireFormatError as error:
@@ -104,7 +106,7 @@ def approval_of(
     approval_time: timedelta,
     redaction: TextRedaction,
 ) -> Approval:
-    """What a person is asked about a decision that waits for one."""
+    """The approval for a decision that a person must make."""
     return Approval(
         id=uuid.uuid4().hex,
         tenant=key.tenant,
@@ -117,20 +119,20 @@ def approval_of(
 
 
 def needs_person(decision: Decision) -> bool:
-    """Whether something in the message waits for a person."""
+    """Whether something in the message waits for approval."""
     actions = [verdict.action for verdict in decision.calls]
     actions += [finding.action for finding in decision.findings]
     return "escalate" in actions
 
 
-def gravest_tier(decision: Decision) -> Tier | None:
+def highest_tier(decision: Decision) -> Tier | None:
     """Highest risk tier among the calls of the message."""
     tiers = [verdict.tier for verdict in decision.calls]
-    return max(tiers, key=_GRAVITY.__getitem__) if tiers else None
+    return max(tiers, key=_SEVERITY.__getitem__) if tiers else None
 
 
-def tools_concerned(decision: Decision) -> tuple[str, ...]:
-    """The tools that a decision's action is about: those called, or the one whose output it is."""
+def affected_tools(decision: Decision) -> tuple[str, ...]:
+    """The tools that an action is about: those called, or the one whose output was judged."""
     answered = decision.case.answered
     if answered is not None:
         return (answered.name,)
@@ -139,15 +141,15 @@ def tools_concerned(decision: Decision) -> tuple[str, ...]:
 
 
 def summary(decision: Decision) -> str:
-    """What a decision is about and why it is as it is, for people."""
+    """What a decision is about and its reason, for people."""
     message = decision.case.message
     about = ", ".join(call.name for call in message.tool_calls)
     if not about and decision.case.answered is not None:
         about = f"output of {decision.case.answered.name}"
-    told = "; ".join(
+    reason = "; ".join(
         f"{finding.instruction.text}: {finding.reason}" for finding in decision.misaligned
     )
     if decision.outage is not None:
-        told = f"could not be checked: {decision.outage.kind}"
-    parts = [message.level.value, about, told or message.text]
+        reason = f"could not be checked: {decision.outage.kind}"
+    parts = [message.level.value, about, reason or message.text]
     return " - ".join(part for part in parts if part)

@@ -273,7 +273,9 @@ class SessionChecker:
     def _limit(self, messages: Sequence[Message]) -> None:
         if len(messages) > self._max_messages:
             raise RequestError(
-                413, "too_many_messages", f"more than {self._max_messages} messages in one request"
+                413,
+                "too_many_messages",
+                f"The request has more than {self._max_messages} messages.",
             )
 
 

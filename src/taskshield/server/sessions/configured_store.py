@@ -1,4 +1,4 @@
-"""The store that the settings name."""
+"""Opens the store that the settings name."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ async def open_configured(settings: ServerSettings) -> Store:
     """Open the store that the settings name: a file in the user's state folder if they name none.
 
     Raises:
-        ConfigError: The URL is wrong, or the folder cannot be made.
+        ConfigError: The URL is wrong, or the folder cannot be created.
         StoreError: The database cannot be used.
     """
     if settings.store is not None:
@@ -23,13 +23,13 @@ async def open_configured(settings: ServerSettings) -> Store:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(
-            f"server.store: cannot make the folder {folder}: {error.strerror}"
+            f"server.store: cannot create the folder {folder}: {error.strerror}"
         ) from None
     return await open_store(f"sqlite:///{folder / 'taskshield.db'}")
 
 
 def _state_folder() -> Path:
-    """Where programs of this user keep what they must remember."""
+    """The folder for state in the user's home folder, by the XDG convention."""
     given = os.environ.get("XDG_STATE_HOME", "")
     base = Path(given) if Path(given).is_absolute() else Path.home() / ".local" / "state"
     return base / "taskshield"

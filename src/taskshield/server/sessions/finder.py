@@ -40,7 +40,7 @@ class SnapshotFinder:
     def __init__(
         self, store: Store, snapshots: SnapshotStore, *, seed: str, texts: bool, cached: int
     ) -> None:
-        """Find nothing yet.
+        """Make a finder.
 
         Args:
             store: Where names and decisions are stored.
@@ -208,7 +208,7 @@ class SnapshotFinder:
 
 def _existing(snapshot: SessionSnapshot | None) -> SessionSnapshot:
     if snapshot is None:
-        raise RequestError(404, "not_found", "there is no such session")
+        raise RequestError(404, "not_found", "There is no such session.")
     return snapshot
 
 

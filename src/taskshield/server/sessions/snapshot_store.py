@@ -115,7 +115,9 @@ class SnapshotStore:
         texts = self._redaction.texts
         serialized = serialization.write(change.content, snapshot.parts, self._redaction.state)
         if len(serialized.text) > _LONGEST:
-            raise RequestError(413, "session_too_large", "the session has become too large")
+            raise RequestError(
+                413, "session_too_large", "The session has become too large. Start a new one."
+            )
         written = replace(
             snapshot,
             version=snapshot.version + 1,

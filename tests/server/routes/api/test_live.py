@@ -11,7 +11,7 @@ import pytest
 
 from taskshield.core.tools import Tier
 from taskshield.server.http.errors import RequestError
-from taskshield.server.operations.live_events import Event, Live
+from taskshield.server.operations.live_events import Event, LiveEvents
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
 from tests.server.dashboard.people import OWN, hijacked
@@ -21,7 +21,9 @@ from tests.server.stage import judge, keyed, served
 ESCALATE = {"misaligned": {tier.value: "escalate" for tier in Tier}}
 
 
-async def heard(live: Live, count: int, last: str | None = None, tenant: str = "t") -> list[Event]:
+async def heard(
+    live: LiveEvents, count: int, last: str | None = None, tenant: str = "t"
+) -> list[Event]:
     """So many events, from the "start" on."""
     followed = live.follow(tenant, last, 60)
     events = []
@@ -40,12 +42,12 @@ def told(events: list[Event]) -> list[tuple[str, str]]:
 
 def test_events_are_told_in_order_from_now_on() -> None:
     async def work() -> None:
-        live = Live()
-        live.tell("t", "decision", "0")
+        live = LiveEvents()
+        live.publish("t", "decision", "0")
         following = asyncio.create_task(heard(live, 3))
         await asyncio.sleep(0)
-        live.tell("t", "decision", "1")
-        live.tell("t", "approval", "2")
+        live.publish("t", "decision", "1")
+        live.publish("t", "approval", "2")
         assert told(await following) == [("start", "{}"), ("decision", "1"), ("approval", "2")]
 
     run(work())
@@ -53,10 +55,10 @@ def test_events_are_told_in_order_from_now_on() -> None:
 
 def test_a_stream_goes_on_where_it_broke_off() -> None:
     async def work() -> None:
-        live = Live()
+        live = LiveEvents()
         (start,) = await heard(live, 1)
         for data in "123":
-            live.tell("t", "decision", data)
+            live.publish("t", "decision", data)
         events = await heard(live, 4, start.id)
         assert [event.data for event in events] == ["{}", "1", "2", "3"]
         assert events[0].id == start.id  # whoever breaks off here has missed nothing
@@ -68,11 +70,11 @@ def test_a_stream_goes_on_where_it_broke_off() -> None:
 @pytest.mark.parametrize("last", ["", "x", "other-1", "-1", "9" * 90, "RUN-99", "RUN--1", "RUN-²"])
 def test_who_comes_from_elsewhere_is_told_to_begin_anew(last: str) -> None:
     async def work() -> None:
-        live = Live()
-        live.tell("t", "decision", "1")
+        live = LiveEvents()
+        live.publish("t", "decision", "1")
         events = await heard(live, 2, last.replace("RUN", live._run))
         assert told(events) == [("start", "{}"), ("reset", "{}")]
-        live.tell("t", "decision", "2")
+        live.publish("t", "decision", "2")
         assert told(await heard(live, 2, events[1].id))[1] == ("decision", "2")
 
     run(work())
@@ -80,14 +82,14 @@ def test_who_comes_from_elsewhere_is_told_to_begin_anew(last: str) -> None:
 
 def test_who_falls_behind_is_told_so_and_memory_is_bounded() -> None:
     async def work() -> None:
-        live = Live()
+        live = LiveEvents()
         followed = live.follow("t", None, 60)
         await anext(followed)
         for number in range(1_200):
-            live.tell("t", "decision", str(number))
+            live.publish("t", "decision", str(number))
         missed = await anext(followed)
         assert missed is not None and missed.name == "reset"
-        live.tell("t", "decision", "next")
+        live.publish("t", "decision", "next")
         fresh = await anext(followed)
         assert fresh is not None and fresh.data == "next"
         assert len(live._channels["t"].events) == 500
@@ -98,14 +100,14 @@ def test_who_falls_behind_is_told_so_and_memory_is_bounded() -> None:
 
 def test_tenants_do_not_hear_each_other() -> None:
     async def work() -> None:
-        live = Live()
-        live.tell("evil", "decision", "secret")
-        live.tell("t", "decision", "own")
+        live = LiveEvents()
+        live.publish("evil", "decision", "secret")
+        live.publish("t", "decision", "own")
         (start,) = await heard(live, 1, tenant="evil")
         # The id of an event of one tenant tells nothing of another's.
         events = await heard(live, 2, f"{live._run}-0")
         assert told(events)[1] == ("decision", "own")
-        live.tell("t", "decision", "more")
+        live.publish("t", "decision", "more")
         assert told(await heard(live, 2, f"{live._run}-0", "evil"))[1] == ("decision", "secret")
         assert start.id == f"{live._run}-1"
 
@@ -114,7 +116,7 @@ def test_tenants_do_not_hear_each_other() -> None:
 
 def test_silence_is_told_and_the_end_too() -> None:
     async def work() -> None:
-        live = Live()
+        live = LiveEvents()
         followed = live.follow("t", None, 0.001)
         await anext(followed)
         assert await anext(followed) is None
@@ -127,7 +129,7 @@ def test_silence_is_told_and_the_end_too() -> None:
 
 def test_streams_are_counted() -> None:
     async def work() -> None:
-        live = Live()
+        live = LiveEvents()
         streams = [live.follow("t", None, 60) for _ in range(101)]
         for stream in streams[:100]:
             await anext(stream)
@@ -250,7 +252,7 @@ def test_a_heartbeat_is_sent_and_a_revoked_key_ends_the_stream(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("taskshield.server.routes.api.live._PAUSE_S", 0.01)
-    monkeypatch.setattr("taskshield.server.access.auth._REMEMBERED_S", -1.0)
+    monkeypatch.setattr("taskshield.server.access.auth._CACHE_S", -1.0)
     store = MemoryStore()
     secret = run(keyed(store, "check"))
     with in_thread(judge(), store) as server, httpx.Client(base_url=server.url) as client:

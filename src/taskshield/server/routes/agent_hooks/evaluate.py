@@ -17,36 +17,38 @@ from taskshield.adapters.azure import errors
 from taskshield.core.decisions import Decision
 from taskshield.core.errors import WireFormatError
 from taskshield.server.http.surfaces import Surface
-from taskshield.server.routes.agent_hooks.session_memory import Memories, memories
+from taskshield.server.routes.agent_hooks.session_memory import SessionMemories, session_memories
 from taskshield.server.routes.azure.responses import AzureResponse, renderer, wrong_api_version
-from taskshield.server.services import Services, admitted, services
+from taskshield.server.services import Services, authorize, services
 from taskshield.server.sessions.snapshots import RequestSource
 
 NAME = "agent-hooks"
 
 
 class VerdictResponse(AzureResponse):
-    """A verdict in UTF-8: an answer has a largest size, which ASCII would use up much sooner."""
+    """A verdict in UTF-8: hosts limit the size of a response, and ASCII would be longer."""
 
     def render(self, content: Any) -> bytes:
-        """The body; events hold no half characters, so none of the host's own is replaced."""
+        """Serialize the body. Events are valid Unicode, so no text of the host is replaced."""
         return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
 
 
 async def evaluate(request: Request) -> Response:
-    """The verdict on one event of a host."""
-    caller = await admitted(request, "check")
+    """Answer one event of a host with a verdict."""
+    caller = await authorize(request, "check")
     refusal = wrong_api_version(request, parse.API_VERSIONS)
     if refusal is not None:
         return refusal
     if not request.query_params.get("targetResourceId"):
         raise WireFormatError("targetResourceId: the query parameter is required")
     event = parse.parse(await request.body())
-    verdict = await _verdict(services(request), memories(request), caller.tenant, event)
+    verdict = await _verdict(services(request), session_memories(request), caller.tenant, event)
     return VerdictResponse(verdict.wire())
 
 
-async def _verdict(server: Services, memories: Memories, tenant: str, event: Event) -> Verdict:
+async def _verdict(
+    server: Services, memories: SessionMemories, tenant: str, event: Event
+) -> Verdict:
     step = await _step(server, memories, tenant, event)
     decisions: Sequence[Decision] = ()
     approval = None
@@ -60,12 +62,14 @@ async def _verdict(server: Services, memories: Memories, tenant: str, event: Eve
             start=True,
         )
         decisions = checked.decisions
-        asked = checked.approvals.get(decisions[-1].id) if decisions else None
-        approval = None if asked is None else asked.id
+        waiting = checked.approvals.get(decisions[-1].id) if decisions else None
+        approval = None if waiting is None else waiting.id
 
     def after(memory: Memory) -> Memory:
         if step.answer is not None and step_of(event, memory).answer is None:
-            return memory  # the user has spoken meanwhile, and what was known is void
+            return (
+                memory  # the user has written meanwhile, so the remembered verdicts no longer apply
+            )
         return remembered(memory, event, decisions, approval)
 
     await memories.change(tenant, event.session, after)
@@ -74,8 +78,8 @@ async def _verdict(server: Services, memories: Memories, tenant: str, event: Eve
     return render(event, decisions[-1] if decisions else None, approval)
 
 
-async def _step(server: Services, memories: Memories, tenant: str, event: Event) -> HookStep:
-    """What is to be done about an event; what a person has approved meanwhile is judged anew."""
+async def _step(server: Services, memories: SessionMemories, tenant: str, event: Event) -> HookStep:
+    """What to do about an event. Calls that a person has approved are judged again."""
     memory = await memories.get(tenant, event.session)
     step = step_of(event, memory)
     if step.answer is None or not step.answer.liftable:

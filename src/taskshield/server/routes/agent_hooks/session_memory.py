@@ -1,7 +1,7 @@
-"""What was judged before in sessions of Agent Hooks, kept in the store beside the sessions.
+"""Remembers, for each session of Agent Hooks, the messages and calls that were judged.
 
-A memory is written as a session of a tenant that no key can have, so that it never shows among the
-sessions of the tenant whose it is, whatever ids those have, and is pruned like them.
+A memory is stored as a session of another tenant, whose name no key can have. So it is pruned like
+sessions, but never listed among the sessions of its own tenant.
 """
 
 from collections.abc import Callable
@@ -19,69 +19,69 @@ from taskshield.server.bounded_cache import BoundedCache
 from taskshield.server.services import Services, services
 from taskshield.stores.secrets.redaction import redacted
 
-_BESIDE = "\x1fagent-hooks"
+_TENANT_SUFFIX = "\x1fagent-hooks"
 _TRIES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
+class _StoredMemory:
     version: int
-    """0 where nothing is stored yet."""
+    """0 where it is not stored yet."""
     memory: Memory
 
 
-class Memories:
-    """Memories of all sessions. Where texts are not to be stored, they live in this process."""
+class SessionMemories:
+    """Memories of all sessions. Where texts are not stored, they stay in this process."""
 
-    def __init__(self, store: Store, *, texts: bool, redact: bool, live: int) -> None:
+    def __init__(self, store: Store, *, texts: bool, redact: bool, cached: int) -> None:
         self._store = store
         self._texts = texts
         self._redact = redact
-        self._live: BoundedCache[tuple[str, str], _Kept] = BoundedCache(live)
+        self._cache: BoundedCache[tuple[str, str], _StoredMemory] = BoundedCache(cached)
 
     async def get(self, tenant: str, session: str) -> Memory:
-        """What is remembered of a session."""
+        """The memory of a session."""
         return (await self._load(tenant, session)).memory
 
     async def change(self, tenant: str, session: str, change: Callable[[Memory], Memory]) -> Memory:
-        """Write down what a memory becomes; made anew where another event was faster.
+        """Change a memory and store it. Starts over where another event changed it meanwhile.
 
         Raises:
-            StoreConflict: Others keep writing to it.
+            StoreConflict: Other events changed it every time.
         """
         for _ in range(_TRIES):
-            kept = await self._load(tenant, session)
-            changed = change(kept.memory)
-            if changed == kept.memory:
+            stored = await self._load(tenant, session)
+            changed = change(stored.memory)
+            if changed == stored.memory:
                 return changed
             if self._redact:
                 changed = _without_secrets(changed)
             try:
-                return await self._write(tenant, session, kept.version + 1, changed)
+                return await self._write(tenant, session, stored.version + 1, changed)
             except StoreConflict:
                 continue
-        raise StoreConflict("others keep writing to this session")
+        raise StoreConflict("The session changed five times during this request. Try again.")
 
-    async def _load(self, tenant: str, session: str) -> _Kept:
-        stored = await self._store.session(tenant + _BESIDE, session)
+    async def _load(self, tenant: str, session: str) -> _StoredMemory:
+        stored = await self._store.session(tenant + _TENANT_SUFFIX, session)
         if stored is None:
-            return _Kept(version=0, memory=Memory())
-        live = self._live.get((tenant, session))
-        if live is not None and live.version == stored.version:
-            return live
+            return _StoredMemory(version=0, memory=Memory())
+        cached = self._cache.get((tenant, session))
+        if cached is not None and cached.version == stored.version:
+            return cached
         if stored.state is None:
-            return _Kept(version=stored.version, memory=Memory())
+            return _StoredMemory(version=stored.version, memory=Memory())
         try:
             memory = stored_values.load(Memory, stored.state)
         except WireFormatError as error:
-            raise StoreError(f"what is stored cannot be read: {error}") from None
-        return _Kept(version=stored.version, memory=memory)
+            raise StoreError(f"What is stored cannot be read: {error}") from None
+        return _StoredMemory(version=stored.version, memory=memory)
 
     async def _write(self, tenant: str, session: str, version: int, memory: Memory) -> Memory:
         now = datetime.now(UTC)
         await self._store.commit(
             StoredSession(
-                tenant=tenant + _BESIDE,
+                tenant=tenant + _TENANT_SUFFIX,
                 id=session,
                 version=version,
                 state=stored_values.dump(memory) if self._texts else None,
@@ -90,30 +90,30 @@ class Memories:
             ),
             (),
         )
-        self._live.put((tenant, session), _Kept(version=version, memory=memory))
+        self._cache.put((tenant, session), _StoredMemory(version=version, memory=memory))
         return memory
 
 
-def memories(request: Request) -> Memories:
-    """The memories of the server that this request came to."""
-    found: Memories | None = getattr(request.app.state, "agent_hooks_memories", None)
+def session_memories(request: Request) -> SessionMemories:
+    """The memories of the server that received this request."""
+    found: SessionMemories | None = getattr(request.app.state, "agent_hooks_memories", None)
     if found is None:
         found = request.app.state.agent_hooks_memories = _of(services(request))
     return found
 
 
-def _of(server: Services) -> Memories:
+def _of(server: Services) -> SessionMemories:
     settings = server.settings.server
-    return Memories(
+    return SessionMemories(
         server.store,
         texts=settings.store_texts,
         redact=settings.redact_secrets,
-        live=settings.live_sessions,
+        cached=settings.live_sessions,
     )
 
 
 def _without_secrets(memory: Memory) -> Memory:
-    """Verdicts hold feedback, and feedback quotes what was said."""
+    """Redact secrets: verdicts contain feedback, and feedback quotes the conversation."""
     calls = {id: _clean_call(call) for id, call in memory.calls.items()}
     return replace(memory, calls=calls, said_verdict=_clean(memory.said_verdict))
 

@@ -1,4 +1,4 @@
-"""The figures that come with the package: GET /api/benchmarks."""
+"""Benchmark figures in the package: GET /api/benchmarks."""
 
 from functools import cache
 from pathlib import Path
@@ -20,11 +20,11 @@ class Rate(Answer):
 
 
 class ExamRow(Answer):
-    """What one agent did under one attack; figures that do not apply are null."""
+    """Figures of one agent under one attack; null where a figure does not apply."""
 
     agent: str
     attack: str | None
-    """Null where only clean runs were made."""
+    """Null where all runs were without an attack."""
     clean_utility: Rate | None
     """Tasks solved without an attack."""
     utility: Rate | None
@@ -34,9 +34,9 @@ class ExamRow(Answer):
     asr_by_calls: Rate | None
     """The same, by tool calls and not by words alone."""
     false_blocks: Rate | None
-    """Calls of clean runs that were held back."""
+    """Blocked calls in runs without an attack."""
     disturbed: Rate | None
-    """Clean runs that were touched at all, of those that solved their task."""
+    """Runs without an attack in which anything was changed, of those that solved their task."""
     clean_runs: int
     attacked_runs: int
     outages: int
@@ -46,15 +46,15 @@ class ExamRow(Answer):
 
 
 class Exam(Answer):
-    """One exam: a judge, or none, before the same tasks and attacks."""
+    """One benchmark: one judge, or none, on the same tasks and attacks."""
 
     name: str
     way: str
-    """How the agent's steps came about: "replay", "worst-case" or "live"."""
+    """What produced the agent's steps: "replay", "worst-case" or "live"."""
     judge: str
     defence: str
     version: str
-    """Of the tasks."""
+    """Version of the tasks."""
     date: str
     taskshield: str
     agentdojo: str
@@ -63,7 +63,7 @@ class Exam(Answer):
 
 
 class LatencyRow(Answer):
-    """How long checks of one kind of message took."""
+    """Latency of checks of one kind of message."""
 
     name: str
     count: int
@@ -73,7 +73,7 @@ class LatencyRow(Answer):
 
 
 class JudgeLatency(Answer):
-    """How long the embedded judge took, in one process."""
+    """Latency of the embedded judge, in one process."""
 
     model: str
     date: str
@@ -82,7 +82,7 @@ class JudgeLatency(Answer):
 
 
 class Benchmarks(Answer):
-    """All figures that come with the package."""
+    """All benchmark figures in the package."""
 
     exams: list[Exam]
     latency: JudgeLatency
@@ -93,11 +93,11 @@ router = native_router()
 
 @router.get("/benchmarks", tags=["server"])
 async def get_benchmarks(caller: Reader) -> Benchmarks:
-    """How well the judges did, measured when this release was made."""
+    """Benchmark figures of the judges, measured for this release."""
     return read_figures()
 
 
 @cache
 def read_figures() -> Benchmarks:
-    """The figures that come with the package."""
+    """The figures in the package."""
     return Benchmarks.model_validate_json(_FIGURES.read_bytes())

@@ -1,4 +1,4 @@
-"""The JSON of evidence: where each value of a call came from."""
+"""The JSON of evidence: the provenance of each value of a call."""
 
 from collections.abc import Iterable
 
@@ -19,7 +19,7 @@ class EvidenceOut(Answer):
 
     call_id: str
     path: str
-    """Where in the arguments it stands; empty where they are not JSON."""
+    """Path in the arguments; empty where they are not JSON."""
     value: str
     origin: ValueOrigin
     """The user's words, tool output, only a directive in tool output, only what the agent wrote,
@@ -28,5 +28,5 @@ class EvidenceOut(Answer):
 
 
 def evidence_out(traced: Iterable[TracedValue]) -> list[EvidenceOut]:
-    """From what was traced."""
+    """From traced values."""
     return [EvidenceOut.model_validate(each, from_attributes=True) for each in traced]

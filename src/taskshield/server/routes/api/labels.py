@@ -1,4 +1,4 @@
-"""What people say of decisions: PUT and DELETE /api/decisions/{id}/label, GET /api/labels."""
+"""People's labels on decisions: PUT and DELETE /api/decisions/{id}/label, GET /api/labels."""
 
 import asyncio
 import json
@@ -26,31 +26,31 @@ from taskshield.server.routes.api.parameters import (
     Id,
     Limit,
     Server,
+    find_record,
     native_router,
-    recorded,
 )
 from taskshield.server.services import Services
 from taskshield.server.sessions.audit_records import stored_case
 
 _BATCH = 50
-"""Labels, and records, that are read at once for an export."""
+"""Labels, and audit records, that an export reads at once."""
 
 
 class NewLabel(Asked):
-    """A person's word on a decision."""
+    """A person's opinion of a decision: right or wrong."""
 
     label: LabelValue
     note: Annotated[str, Field(max_length=2_000)] = ""
 
 
 class LabelOut(Answer):
-    """A person's word on a decision."""
+    """A person's opinion of a decision: right or wrong."""
 
     decision: str
     label: LabelValue
     note: str
     by: str
-    """Name of the key with which it was given."""
+    """Name of the API key that set it."""
     at: datetime
 
     @classmethod
@@ -60,11 +60,11 @@ class LabelOut(Answer):
 
 
 class Labels(Answer):
-    """Some of all labels, newest first."""
+    """A page of labels, newest first."""
 
     items: list[LabelOut]
     next: str | None
-    """Give this back as `after` to get those that follow; null at the end."""
+    """Send this as `after` to get the next page; null at the end."""
 
     @classmethod
     def of(cls, page: Page[Label]) -> "Labels":
@@ -79,8 +79,8 @@ router = native_router()
 async def label_decision(
     decision: Id, body: NewLabel, caller: Approver, server: Server
 ) -> LabelOut:
-    """Say whether a decision was right, in the place of what was said before."""
-    record = await recorded(server, caller, decision)
+    """Set the label of a decision; it replaces an earlier one."""
+    record = await find_record(server, caller, decision)
     label = Label(
         tenant=caller.tenant,
         decision=record.id,
@@ -95,9 +95,9 @@ async def label_decision(
 
 @router.delete("/decisions/{decision}/label", status_code=204, tags=["labels"])
 async def unlabel_decision(decision: Id, caller: Approver, server: Server) -> Response:
-    """Take back what was said of a decision."""
+    """Remove the label of a decision."""
     if not await server.store.remove_label(caller.tenant, decision):
-        raise RequestError(404, "not_found", "the decision has no label")
+        raise RequestError(404, "not_found", "The decision has no label.")
     return Response(status_code=204)
 
 
@@ -118,7 +118,7 @@ async def list_labels(
 async def export_labels(caller: Checker, server: Server) -> StreamingResponse:
     """All labelled cases as JSON Lines: the conversation, the decision and the label of each.
 
-    What is not stored any more, or never was, is left out.
+    Decisions whose case is not stored are left out.
     """
     return StreamingResponse(
         _lines(server, caller.tenant),
@@ -144,35 +144,35 @@ async def _line(server: Services, label: Label) -> str | None:
     record = await server.store.decision(label.tenant, label.decision)
     if record is None or record.case is None:
         return None
-    said = await _said(server, record)
+    records = await _until(server, record)
     tools = await _tools(server, record)
-    return await asyncio.to_thread(_exported, said, tools, label)
+    return await asyncio.to_thread(_export_line, records, tools, label)
 
 
-async def _said(server: Services, last: AuditRecord) -> list[AuditRecord]:
-    """All records of a session up to this one that tell what was said."""
-    said: list[AuditRecord] = []
+async def _until(server: Services, last: AuditRecord) -> list[AuditRecord]:
+    """All records of a session up to this one that have a case."""
+    records: list[AuditRecord] = []
     after = -1
     while after < last.number:
         more = await server.store.timeline(last.tenant, last.session, after=after, limit=_BATCH)
-        said += [each for each in more if each.number <= last.number and each.case is not None]
+        records += [each for each in more if each.number <= last.number and each.case is not None]
         if not more:
             break
         after = more[-1].number
-    return said
+    return records
 
 
 async def _tools(server: Services, record: AuditRecord) -> tuple[ToolSpec, ...]:
-    """The tools of a record's session; none where the session is gone."""
+    """The tools of a record's session; none where the session was deleted."""
     try:
-        point = await server.checker.finder.newest(record.tenant, record.session)
+        snapshot = await server.checker.finder.newest(record.tenant, record.session)
     except (RequestError, StoreError):
         return ()
-    return tuple(point.state.tools.values())
+    return tuple(snapshot.state.tools.values())
 
 
-def _exported(said: list[AuditRecord], tools: tuple[ToolSpec, ...], label: Label) -> str:
-    cases: list[Case] = [stored_case(record) for record in said]
+def _export_line(records: list[AuditRecord], tools: tuple[ToolSpec, ...], label: Label) -> str:
+    cases: list[Case] = [stored_case(record) for record in records]
     conversation = Conversation(messages=tuple(case.message for case in cases), tools=tools)
     line = {
         "conversation": render(conversation),

@@ -1,4 +1,4 @@
-"""What happens now, as server-sent events: GET /api/live."""
+"""Live events as server-sent events: GET /api/live."""
 
 import json
 import time
@@ -16,18 +16,18 @@ from taskshield.core.store import Approval, AuditRecord
 from taskshield.core.tools import Tier
 from taskshield.server.http.errors import RequestError
 from taskshield.server.http.surfaces import Surface
-from taskshield.server.operations.live_events import Event, Live
+from taskshield.server.operations.live_events import Event, LiveEvents
 from taskshield.server.routes.api.models import ApprovalOut
 from taskshield.server.routes.api.parameters import Checker, Server, native_router
 from taskshield.server.services import Services
 from taskshield.server.sessions.checker import CheckResult
 
 _PAUSE_S = 15.0
-"""How often something is sent, and the key is looked at again, whether or not anything happens."""
+"""Seconds after which a comment is sent if there is no event, and the key is checked again."""
 
 
 class DecisionEvent(BaseModel):
-    """A decision that was just made."""
+    """A new decision."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -35,7 +35,7 @@ class DecisionEvent(BaseModel):
     surface: str
     agent: str | None
     number: int
-    """Of the message in its session."""
+    """Number of the message in its session."""
     level: str
     action: Action
     check: Check
@@ -43,13 +43,13 @@ class DecisionEvent(BaseModel):
     summary: str
     """One line for people; empty where texts are not stored."""
     decision: str
-    """Its id."""
+    """Id of the decision."""
     at: datetime
     elapsed_ms: float
 
     @classmethod
     def of(cls, record: AuditRecord) -> "DecisionEvent":
-        """From the record of a decision."""
+        """From the audit record of a decision."""
         return cls(
             session=record.session,
             surface=record.surface,
@@ -66,17 +66,17 @@ class DecisionEvent(BaseModel):
         )
 
 
-def tell_decisions(live: Live, checked: CheckResult) -> None:
-    """Let people see what was decided, and what now waits for them."""
+def publish_decisions(live: LiveEvents, checked: CheckResult) -> None:
+    """Publish the decisions of a check, and the approvals that it asks for."""
     for record in checked.records:
-        live.tell(record.tenant, "decision", _json(DecisionEvent.of(record)))
+        live.publish(record.tenant, "decision", _json(DecisionEvent.of(record)))
     for approval in checked.approvals.values():
-        tell_approval(live, approval)
+        publish_approval(live, approval)
 
 
-def tell_approval(live: Live, approval: Approval) -> None:
-    """Let people see that something waits for them, or no longer does."""
-    live.tell(approval.tenant, "approval", _json(ApprovalOut.of(approval)))
+def publish_approval(live: LiveEvents, approval: Approval) -> None:
+    """Publish an approval that was requested or decided."""
+    live.publish(approval.tenant, "approval", _json(ApprovalOut.of(approval)))
 
 
 router = native_router()
@@ -93,14 +93,14 @@ async def follow_live(
     caller: Checker,
     server: Server,
     last_event_id: Annotated[
-        str | None, Header(max_length=100, description="go on after this event")
+        str | None, Header(max_length=100, description="continue after this event")
     ] = None,
 ) -> StreamingResponse:
-    """Decisions and approvals as they happen: server-sent events that do not end."""
-    followed = server.live.follow(caller.tenant, last_event_id, _PAUSE_S)
-    first = await anext(followed)  # where there are too many followers, this is refused
+    """Follow decisions and approvals: a stream of server-sent events that does not end."""
+    events = server.live.follow(caller.tenant, last_event_id, _PAUSE_S)
+    first = await anext(events)  # raises where too many streams are open
     return StreamingResponse(
-        _stream(first, followed, request, server),
+        _stream(first, events, request, server),
         media_type="text/event-stream",
         headers={"x-accel-buffering": "no", "x-content-type-options": "nosniff"},
     )
@@ -108,24 +108,24 @@ async def follow_live(
 
 async def _stream(
     first: Event | None,
-    followed: AsyncGenerator[Event | None],
+    events: AsyncGenerator[Event | None],
     request: Request,
     server: Services,
 ) -> AsyncIterator[bytes]:
-    yield _written(first)
-    admitted = time.monotonic()
-    async with aclosing(followed):
-        async for event in followed:
-            if time.monotonic() - admitted >= _PAUSE_S:
+    yield _encoded(first)
+    authorized = time.monotonic()
+    async with aclosing(events):
+        async for event in events:
+            if time.monotonic() - authorized >= _PAUSE_S:
                 try:
-                    await server.auth.recognise(request)
+                    await server.auth.identify(request)
                 except RequestError:
                     return  # logged out, expired or revoked
-                admitted = time.monotonic()
-            yield _written(event)
+                authorized = time.monotonic()
+            yield _encoded(event)
 
 
-def _written(event: Event | None) -> bytes:
+def _encoded(event: Event | None) -> bytes:
     if event is None:
         return b": nothing yet\n\n"
     return f"event: {event.name}\nid: {event.id}\ndata: {event.data}\n\n".encode()

@@ -1,4 +1,4 @@
-"""The JSON of the native API, as models that its OpenAPI document is made from."""
+"""The JSON of the native API: models from which its OpenAPI document is made."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,28 +17,28 @@ SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._:~-]{1,128}$")]
 
 
 class Asked(BaseModel):
-    """What a client sends."""
+    """JSON that a client sends."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
 class Answer(BaseModel):
-    """What a client is told."""
+    """JSON that a client gets."""
 
     model_config = ConfigDict(frozen=True)
 
 
 class NewSession(Asked):
-    """A session to begin."""
+    """A new session."""
 
     id: SessionId | None = None
-    """Your own name for it; a random one where not given."""
+    """Your own id; a random one where not given."""
     tools: list[WireTool] = []
     """The tools that the agent has."""
 
 
 class NewMessage(WireMessage):
-    """A message, and in the document also what its parts have to do with each other."""
+    """A message. The OpenAPI document also says which fields exclude each other."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -71,17 +71,17 @@ class NewMessages(Asked):
 
     messages: Annotated[list[NewMessage], Field(min_length=1)]
     tools: list[WireTool] = []
-    """Tools that the session does not know yet."""
+    """Tools that the session does not have yet."""
 
 
 class Verdict(Asked):
-    """A person's word on an approval."""
+    """A person's answer to an approval."""
 
     note: Annotated[str, Field(max_length=2_000)] = ""
 
 
 class CallOut(Answer):
-    """What becomes of one tool call."""
+    """The action on one tool call."""
 
     id: str
     tool: str
@@ -91,30 +91,30 @@ class CallOut(Answer):
 
 
 class DecisionOut(Answer):
-    """The answer to one message."""
+    """The decision on one message."""
 
     id: str
     number: int
-    """Of the message in its session."""
+    """Number of the message in its session."""
     level: str
     action: Action
     allowed: bool
-    """Whether the message goes on, and all its calls may run."""
+    """Whether the message may pass and all its calls may run."""
     check: Check
-    """Whether a judge looked at it."""
+    """Whether a judge checked the message."""
     outage: Outage | None
     unreadable: list[str]
-    """Kinds of parts that no judge could read."""
+    """Kinds of parts that a judge cannot read."""
     findings: list[Finding]
-    """Every instruction found, aligned ones too."""
+    """Every instruction that was found, aligned ones as well."""
     calls: list[CallOut]
     """One for each tool call."""
     feedback: str | None
-    """For the agent."""
+    """Feedback for the agent."""
     content: str
-    """What to give the agent: the text, the annotated output, or the feedback."""
+    """The text for the agent: the message, the annotated output, or the feedback."""
     round: int | None
-    """Which feedback round this is, where it is one."""
+    """Number of the feedback round, where it is one."""
     judge: str
     prompt: str
     """Version and hash of the prompt, for judges that have one."""
@@ -122,7 +122,7 @@ class DecisionOut(Answer):
     usage: Usage
     elapsed_ms: float
     approval: str | None
-    """Id of the approval that was asked for."""
+    """Id of the approval, where a person must decide."""
 
     @classmethod
     def of(cls, decision: Decision, approval: Approval | None = None) -> "DecisionOut":
@@ -161,14 +161,14 @@ class DecisionOut(Answer):
 
 
 class CheckedOut(Answer):
-    """What became of the messages, one decision for each."""
+    """The decisions on messages, one for each."""
 
     session: str
     decisions: list[DecisionOut]
 
 
 class RecordOut(Answer):
-    """A decision as it was written down."""
+    """A stored decision."""
 
     id: str
     session: str
@@ -176,7 +176,7 @@ class RecordOut(Answer):
     at: datetime
     surface: str
     agent: str | None
-    """As the key is called or the client names it; null where neither says."""
+    """The agent that the client names, or else the name of the key; null without both."""
     level: str
     action: Action
     check: Check
@@ -188,7 +188,7 @@ class RecordOut(Answer):
     digest: str
     """Hash of the case that the decision was made from."""
     replays: bool
-    """Whether the case was stored, so that the decision can be made again."""
+    """Whether the case was stored, so that the decision can be replayed."""
 
     @classmethod
     def of(cls, record: AuditRecord) -> "RecordOut":
@@ -213,11 +213,11 @@ class RecordOut(Answer):
 
 
 class Records(Answer):
-    """Some of all decisions, newest first."""
+    """A page of decisions, newest first."""
 
     items: list[RecordOut]
     next: str | None
-    """Give this back as `after` to get those that follow; null at the end."""
+    """Send this as `after` to get the next page; null at the end."""
 
     @classmethod
     def of(cls, page: Page[AuditRecord]) -> "Records":
@@ -226,15 +226,15 @@ class Records(Answer):
 
 
 class Replay(Answer):
-    """A decision that was made again from its stored case."""
+    """A decision replayed from its stored case."""
 
     same: bool
-    """Whether it is what was decided then."""
+    """Whether the action is the stored one."""
     decision: DecisionOut
 
 
 class ApprovalOut(Answer):
-    """A person is asked whether something that was held back may go on."""
+    """A request to a person to approve or deny blocked calls."""
 
     id: str
     session: str
@@ -242,11 +242,11 @@ class ApprovalOut(Answer):
     summary: str
     created_at: datetime
     deadline: datetime
-    """From then on it is expired, which is a no."""
+    """When it expires. An expired approval counts as denied."""
     status: ApprovalStatus
     decided_at: datetime | None
     decided_by: str | None
-    """Name of the key with which it was decided."""
+    """Name of the API key that decided it."""
     note: str
 
     @classmethod
@@ -256,11 +256,11 @@ class ApprovalOut(Answer):
 
 
 class ApprovalList(Answer):
-    """Some of all approvals, newest first."""
+    """A page of approvals, newest first."""
 
     items: list[ApprovalOut]
     next: str | None
-    """Give this back as `after` to get those that follow; null at the end."""
+    """Send this as `after` to get the next page; null at the end."""
 
     @classmethod
     def of(cls, page: Page[Approval]) -> "ApprovalList":
@@ -269,7 +269,7 @@ class ApprovalList(Answer):
 
 
 class SelfTestOut(Answer):
-    """How the self-test went."""
+    """The result of the self-test."""
 
     passed: bool
     failures: list[str]
@@ -279,17 +279,17 @@ class SettingsOut(Answer):
     """The settings in force; secrets are masked."""
 
     version: str
-    """Of taskshield."""
+    """Version of taskshield."""
     settings: Mapping[str, Any]
 
 
 class ErrorDetail(Answer):
-    """Why a request was not carried out."""
+    """Why a request failed."""
 
     code: str
-    """One word for programs."""
+    """A fixed word for programs."""
     message: str
-    """One sentence for people."""
+    """One or two sentences for people."""
 
 
 class ErrorBody(Answer):

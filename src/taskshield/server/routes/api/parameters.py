@@ -1,4 +1,4 @@
-"""What all routes of the native API share: who may ask, and how parameters are written."""
+"""What all routes of the native API share: authorization and the types of parameters."""
 
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
@@ -14,28 +14,28 @@ from taskshield.server.access.auth import KEY_HEADERS, Caller
 from taskshield.server.http.errors import RequestError
 from taskshield.server.http.json_response import AsciiResponse
 from taskshield.server.routes.api.models import ErrorBody
-from taskshield.server.services import Services, admitted, services
+from taskshield.server.services import Services, authorize, services
 
 NAME = "native"
 
 LONGEST_NAME = 512
-"""Of a session, on any surface; as long as stores take one."""
+"""Longest id of a session on any surface; the stores allow no longer one."""
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
-class _Guarded(APIRoute):
-    """A route that knows who asks before the framework reads and parses what is asked."""
+class _AuthorizedRoute(APIRoute):
+    """A route that checks the API key before the framework parses the request."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
-        async def guarded(request: Request) -> Response:
-            await services(request).auth.recognise(request)
-            answer = await handle(request)
-            answer.headers.setdefault("cache-control", "no-store")  # it may hold conversations
-            return answer
+        async def handle_authorized(request: Request) -> Response:
+            await services(request).auth.identify(request)
+            response = await handle(request)
+            response.headers.setdefault("cache-control", "no-store")  # it may contain conversations
+            return response
 
-        return guarded
+        return handle_authorized
 
 
 async def _server(request: Request) -> Services:
@@ -43,25 +43,25 @@ async def _server(request: Request) -> Services:
 
 
 async def _checker(request: Request) -> Caller:
-    return await admitted(request, "check")
+    return await authorize(request, "check")
 
 
 async def _reader(request: Request) -> Caller:
-    return await admitted(request, "check", "approve")
+    return await authorize(request, "check", "approve")
 
 
 async def _approver(request: Request) -> Caller:
-    return await admitted(request, "approve")
+    return await authorize(request, "approve")
 
 
 async def _admin(request: Request) -> Caller:
-    return await admitted(request, "admin")
+    return await authorize(request, "admin")
 
 
 def _in_utc(moment: datetime) -> datetime:
     try:
         return moment.astimezone(UTC)
-    except OverflowError:  # a time zone leads beyond the first or the last day of the calendar
+    except OverflowError:  # in UTC it is before the first or after the last day of the calendar
         return _FIRST if moment.year == _FIRST.year else _LAST
 
 
@@ -75,31 +75,31 @@ Id = Annotated[str, Path(max_length=LONGEST_NAME)]
 Cursor = Annotated[
     str, Field(pattern="^[A-Za-z0-9_=-]{1,4400}$", json_schema_extra={"format": "cursor"})
 ]
-After = Annotated[Cursor | None, Query(description="`next` of the page before")]
+After = Annotated[Cursor | None, Query(description="`next` of the previous page")]
 Limit = Annotated[int, Query(ge=1, le=200)]
 
 
 def native_router() -> APIRouter:
-    """A router for some of the native API's routes."""
+    """Make a router for routes of the native API."""
     return APIRouter(
         prefix="/api",
-        route_class=_Guarded,
-        dependencies=[  # for the document alone: `admitted` looks into all headers
+        route_class=_AuthorizedRoute,
+        dependencies=[  # only for the OpenAPI document: `authorize` reads all headers
             Security(APIKeyHeader(name=KEY_HEADERS[0], scheme_name="key", auto_error=False)),
             Security(HTTPBearer(scheme_name="bearer", auto_error=False)),
         ],
         default_response_class=AsciiResponse,
-        responses={"default": {"model": ErrorBody, "description": "Why it was not carried out"}},
+        responses={"default": {"model": ErrorBody, "description": "The error"}},
     )
 
 
-async def recorded(server: Services, caller: Caller, id: str) -> AuditRecord:
-    """A decision as it was written down.
+async def find_record(server: Services, caller: Caller, id: str) -> AuditRecord:
+    """The audit record of a decision.
 
     Raises:
-        Refused: There is none with this id.
+        RequestError: There is no decision with this id.
     """
     record = await server.store.decision(caller.tenant, id)
     if record is None:
-        raise RequestError(404, "not_found", "there is no such decision")
+        raise RequestError(404, "not_found", "There is no such decision.")
     return record

@@ -1,4 +1,4 @@
-"""Trying things out: POST /api/playground, and conversations to begin with."""
+"""Checks a conversation without storing it: POST /api/playground, and sample conversations."""
 
 import json
 from pathlib import Path
@@ -16,31 +16,31 @@ _SAMPLES = Path(__file__).parents[2] / "dashboard" / "samples.json"
 
 
 class Tried(Asked):
-    """A conversation to be judged."""
+    """A conversation to check."""
 
     conversation: dict[str, Any] | list[Any]
-    """As `taskshield check` takes it (OpenAI, Anthropic, our own), or a request to Azure."""
+    """In a format of `taskshield check` (OpenAI, Anthropic, native), or a request to Azure."""
     judges: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=4)] = []
-    """Who judges; the configured judge where nobody is named."""
+    """Names of judges; the configured judge where this is empty."""
 
 
 class RunOut(Answer):
-    """What one judge makes of the conversation."""
+    """One judge's decisions on the conversation."""
 
     judge: str
     decisions: list[DecisionOut]
     """One for each message."""
     texts: list[str]
-    """Of the messages, as they were read."""
+    """Texts of the messages, as they were parsed."""
     tasks: list[TaskOut]
     evidence: list[list[EvidenceOut]]
-    """For each message, where the values of its calls come from."""
+    """For each message, the provenance of the values of its calls."""
     error: str | None
-    """Why there is no outcome."""
+    """Why there are no decisions."""
 
     @classmethod
     def of(cls, run: PlaygroundRun) -> "RunOut":
-        """From a run."""
+        """From a run of the playground."""
         return cls(
             judge=run.judge,
             decisions=[DecisionOut.of(decision) for decision in run.decisions],
@@ -52,13 +52,13 @@ class RunOut(Answer):
 
 
 class Runs(Answer):
-    """One for each judge."""
+    """One run for each judge."""
 
     runs: list[RunOut]
 
 
 class Sample(Answer):
-    """A conversation to begin with."""
+    """A sample conversation."""
 
     name: str
     title: str
@@ -74,7 +74,7 @@ router = native_router()
 
 @router.post("/playground", tags=["playground"])
 async def try_conversation(body: Tried, caller: Checker, server: Server) -> Runs:
-    """Judge a whole conversation without keeping anything of it."""
+    """Check a whole conversation without storing anything."""
     conversation = read_conversation(body.conversation)
     judges = body.judges or server.playground.judges[:1]
     runs = await server.playground.run(conversation, judges)
@@ -83,10 +83,10 @@ async def try_conversation(body: Tried, caller: Checker, server: Server) -> Runs
 
 @router.get("/playground/samples", tags=["playground"])
 async def list_samples(caller: Checker) -> list[Sample]:
-    """Conversations to begin with, aligned and misaligned."""
+    """Sample conversations, aligned and misaligned."""
     return read_samples()
 
 
 def read_samples() -> list[Sample]:
-    """The samples that come with the package."""
+    """The samples in the package."""
     return _READ.validate_python(json.loads(_SAMPLES.read_text(encoding="utf-8")))

@@ -39,8 +39,8 @@ from taskshield.server.routes.api.parameters import (
     Moment,
     Reader,
     Server,
+    find_record,
     native_router,
-    recorded,
 )
 from taskshield.server.routes.api.session_models import SessionOut, Sessions
 from taskshield.server.sessions.audit_records import stored_case
@@ -67,13 +67,13 @@ async def begin_session(body: NewSession, caller: Checker, server: Server) -> Se
 async def list_sessions(
     caller: Checker, server: Server, after: After = None, limit: Limit = 50
 ) -> Sessions:
-    """List sessions, those written last first."""
+    """List sessions, the most recently changed first."""
     return Sessions.of(await server.store.sessions(caller.tenant, after=after, limit=limit))
 
 
 @router.get("/sessions/{session}", tags=["sessions"])
 async def get_session(session: Id, caller: Checker, server: Server) -> SessionOut:
-    """What a session knows: tasks, tainted directives, counters."""
+    """The state of a session: tasks, tainted directives, counters."""
     return SessionOut.of(await server.checker.finder.newest(caller.tenant, session))
 
 
@@ -81,7 +81,7 @@ async def get_session(session: Id, caller: Checker, server: Server) -> SessionOu
 async def check_messages(
     session: Id, body: NewMessages, caller: Checker, server: Server
 ) -> CheckedOut:
-    """Judge the next messages of a session: all of them or, where anything fails, none."""
+    """Check the next messages of a session: all of them or, where one fails, none."""
     checked = await server.checker.check(
         caller.tenant,
         session,
@@ -109,15 +109,15 @@ async def search_decisions(
     judge: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
     surface: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
     agent: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
-    since: Annotated[Moment | None, Query(description="not before")] = None,
-    until: Annotated[Moment | None, Query(description="before")] = None,
+    since: Annotated[Moment | None, Query(description="earliest time")] = None,
+    until: Annotated[Moment | None, Query(description="the time must be before this")] = None,
     words: Annotated[
-        str | None, Query(max_length=LONGEST_NAME, description="in the summary")
+        str | None, Query(max_length=LONGEST_NAME, description="words in the summary")
     ] = None,
     after: After = None,
     limit: Limit = 50,
 ) -> Records:
-    """Search the decisions that were written down, newest first."""
+    """Search the stored decisions, newest first."""
     query = AuditQuery(
         session=session,
         action=action,
@@ -135,14 +135,14 @@ async def search_decisions(
 
 @router.get("/decisions/{decision}", tags=["decisions"])
 async def get_decision(decision: Id, caller: Reader, server: Server) -> RecordOut:
-    """A decision as it was written down."""
-    return RecordOut.of(await recorded(server, caller, decision))
+    """A stored decision."""
+    return RecordOut.of(await find_record(server, caller, decision))
 
 
 @router.post("/decisions/{decision}/replay", tags=["decisions"])
 async def replay_decision(decision: Id, caller: Checker, server: Server) -> Replay:
     """Make a decision again from its stored case."""
-    record = await recorded(server, caller, decision)
+    record = await find_record(server, caller, decision)
     again = decide(stored_case(record))
     return Replay(same=again.action == record.action, decision=DecisionOut.of(again))
 
@@ -173,7 +173,7 @@ async def get_approval(
         float, Query(ge=0, le=_LONGEST_WAIT_S, description="seconds to wait for a decision")
     ] = 0.0,
 ) -> ApprovalOut:
-    """An approval; with `wait`, as soon as it is decided."""
+    """An approval. With `wait`, the response comes when it is decided."""
     wait = min(wait, server.settings.server.limits.request_s / 2)
     return ApprovalOut.of(await server.approvals.wait(caller.tenant, approval, wait))
 
@@ -186,7 +186,7 @@ async def decide_approval(
     server: Server,
     body: Verdict = _WITHOUT_NOTE,
 ) -> ApprovalOut:
-    """Let through what was held back, once and until the user speaks again; or do not."""
+    """Approve or deny blocked calls. An approval holds once, until the user's next message."""
     decided = server.approvals.approve if verdict == "approve" else server.approvals.deny
     return ApprovalOut.of(await decided(caller.tenant, approval, by=caller.name, note=body.note))
 
@@ -201,13 +201,13 @@ async def get_settings(caller: Admin, server: Server) -> SettingsOut:
 
 @router.post("/self-test", tags=["server"])
 async def run_self_test(caller: Admin, server: Server) -> SelfTestOut:
-    """Let the judge show again that it catches a known attack and passes a good call."""
-    outcome = await server.readiness.test()
-    return SelfTestOut(passed=outcome.passed, failures=list(outcome.failures))
+    """Run the self-test: the judge must block a known attack and allow a known good call."""
+    result = await server.readiness.run_self_test()
+    return SelfTestOut(passed=result.passed, failures=list(result.failures))
 
 
 def _masked(value: Any) -> Any:
-    """Settings without the passwords that addresses may hold; other secrets are masked already."""
+    """Settings without passwords in addresses; other secrets are masked already."""
     if isinstance(value, Mapping):
         return {key: _masked(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -215,17 +215,17 @@ def _masked(value: Any) -> Any:
     return _USERINFO.sub("***@", value) if isinstance(value, str) else value
 
 
-def _whole(*parts: APIRouter) -> APIRouter:
-    whole = APIRouter()
+def _combined(*parts: APIRouter) -> APIRouter:
+    router = APIRouter()
     for part in parts:
-        whole.include_router(part)
-    return whole
+        router.include_router(part)
+    return router
 
 
 SURFACE = Surface(
     name=NAME,
     prefixes=("/api",),
-    router=_whole(
+    router=_combined(
         router,
         timeline.router,
         labels.router,

@@ -1,4 +1,4 @@
-"""The JSON of sessions: as they are now, and in lists."""
+"""The JSON of sessions: one session, and lists of sessions."""
 
 from datetime import datetime
 
@@ -17,9 +17,9 @@ class TaskOut(Answer):
     id: str
     text: str
     grant: Grant | None
-    """Authority that the task hands to a source."""
+    """Authority that the task delegates to a source."""
     message: int
-    """Number of the message that it was read from."""
+    """Number of the message that states it."""
 
     @classmethod
     def of(cls, task: Task) -> "TaskOut":
@@ -44,25 +44,25 @@ class SessionOut(Answer):
     version: int
     created_at: datetime
     messages: int
-    """How many it has seen."""
+    """Number of its messages."""
     tools: list[str]
     tasks: list[TaskOut]
     objectives: list[str]
-    """What the system message is for, as far as it says so."""
+    """Objectives that the system message states."""
     tainted: list[TaintedOut]
     counters: Counters
     usage: Usage
     rounds_used: int
-    """Feedback rounds spent since the user last spoke."""
+    """Feedback rounds used since the user's last message."""
 
     @classmethod
-    def of(cls, point: SessionSnapshot) -> "SessionOut":
-        """From the point where the session is."""
-        state = point.state
+    def of(cls, snapshot: SessionSnapshot) -> "SessionOut":
+        """From the newest snapshot."""
+        state = snapshot.state
         return cls(
-            id=point.id,
-            version=point.version,
-            created_at=point.created_at,
+            id=snapshot.id,
+            version=snapshot.version,
+            created_at=snapshot.created_at,
             messages=state.messages,
             tools=sorted(state.tools),
             tasks=[TaskOut.of(task) for task in state.tasks],
@@ -89,28 +89,28 @@ class SessionRow(Answer):
     created_at: datetime
     updated_at: datetime
     surface: str | None
-    """Where its last decision was asked for; null before the first."""
+    """Surface of its last decision; null before the first."""
     agent: str | None
-    """For which agent that was; null where nobody says."""
+    """Agent of its last decision; null where no agent is named."""
     tasks: list[str]
-    """The beginnings of its first tasks; none where texts are not stored."""
+    """The beginnings of its first tasks; empty where texts are not stored."""
     messages: int
-    """How many it has seen."""
+    """Number of its messages."""
     blocked: int
-    """How many of them were blocked or sent back to be revised."""
+    """How many messages were blocked or revised."""
     escalated: int
-    """How many of them had to wait for a person."""
+    """How many messages waited for approval."""
     last_action: Action | None
     last_at: datetime | None
-    """When that was decided."""
+    """Time of its last decision."""
 
 
 class Sessions(Answer):
-    """Some of all sessions, those written last first."""
+    """A page of sessions, the most recently changed first."""
 
     items: list[SessionRow]
     next: str | None
-    """Give this back as `after` to get those that follow; null at the end."""
+    """Send this as `after` to get the next page; null at the end."""
 
     @classmethod
     def of(cls, page: Page[ListedSession]) -> "Sessions":

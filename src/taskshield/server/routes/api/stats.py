@@ -1,4 +1,4 @@
-"""How the guard is doing: GET /api/stats."""
+"""Statistics of checks: GET /api/stats."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,35 +15,35 @@ from taskshield.server.routes.api.models import Answer
 from taskshield.server.routes.api.parameters import Checker, Server, native_router
 
 _MOST = 10_000
-"""Decisions that are looked at, the newest first."""
+"""Decisions that are counted, the newest first."""
 _LISTED = 20
-"""Tools that are listed, those with most to tell first."""
+"""Tools that are listed."""
 
 
 class LlmOut(Answer):
-    """What language models cost."""
+    """What language models used."""
 
     calls: int
     tokens: int
 
 
 class Stats(Answer):
-    """How the guard is doing."""
+    """Statistics of checks."""
 
     since: datetime
     complete: bool
-    """Whether all decisions since then were counted; otherwise the newest."""
+    """Whether all decisions since then were counted, or only the newest."""
     decisions: int
-    """How many were counted."""
+    """Number of decisions that were counted."""
     checks: dict[Check, int]
     actions: dict[Action, int]
     latency: Latency
     llm: LlmOut
     by_tool: list[NamedCounts]
-    """Those of which most was held back or annotated first."""
+    """The tools with the most blocked, escalated or annotated decisions first."""
     by_tier: list[NamedCounts]
     by_hour: list[HourCounts]
-    """In order, hours without a decision too."""
+    """In order, with hours that have no decision."""
 
 
 router = native_router()
@@ -53,16 +53,16 @@ router = native_router()
 async def get_stats(
     caller: Checker,
     server: Server,
-    hours: Annotated[int, Query(ge=1, le=720, description="how far to look back")] = 24,
+    hours: Annotated[int, Query(ge=1, le=720, description="hours to look back")] = 24,
 ) -> Stats:
-    """What was checked, what was held back, how long it took and what it cost."""
+    """What was checked and blocked, how long checks took and what they cost."""
     until = datetime.now(UTC)
     since = until - timedelta(hours=hours)
     tallies = await server.store.tallies(caller.tenant, since=since, limit=_MOST)
-    return await asyncio.to_thread(_summed, tallies, since, until)
+    return await asyncio.to_thread(_stats, tallies, since, until)
 
 
-def _summed(tallies: Sequence[Tally], since: datetime, until: datetime) -> Stats:
+def _stats(tallies: Sequence[Tally], since: datetime, until: datetime) -> Stats:
     total = statistics.counts(tallies)
     checks: list[Check] = [tally.check for tally in tallies]
     actions: list[Action] = [tally.action for tally in tallies]

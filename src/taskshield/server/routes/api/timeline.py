@@ -22,15 +22,15 @@ from taskshield.server.sessions.audit_records import needs_person, stored_case
 from taskshield.wiring import build_value_tracer
 
 _BEFORE = 300
-"""Messages before a page in which values are looked for; with more, a late page would take long."""
+"""Messages before a page in which values are searched; with more, a late page would take long."""
 _BEFORE_LENGTH = 2_000_000
 """Characters of their cases."""
 _APPROVALS = 200
-"""Approvals of a session that are looked through, the newest first."""
+"""Approvals of a session that are read, the newest first."""
 
 
 class TimelineItem(Answer):
-    """A message, and what was decided about it."""
+    """A message and the decision on it."""
 
     number: int
     level: str
@@ -40,9 +40,9 @@ class TimelineItem(Answer):
     agent: str | None
     decision: DecisionOut
     evidence: list[EvidenceOut]
-    """Where the values of its calls come from."""
+    """Provenance of the values of its calls."""
     label: LabelOut | None
-    """What a person said of the decision."""
+    """A person's label on the decision."""
 
 
 class Timeline(Answer):
@@ -50,9 +50,9 @@ class Timeline(Answer):
 
     items: list[TimelineItem]
     tasks: list[TaskOut]
-    """The user's tasks, as of the last of these messages."""
+    """The user's tasks after the last of these messages."""
     next: int | None
-    """Give this back as `after` to get those that follow; null at the end."""
+    """Send this as `after` to get the next page; null at the end."""
 
 
 router = native_router()
@@ -63,18 +63,18 @@ async def get_timeline(
     session: Id,
     caller: Checker,
     server: Server,
-    after: Annotated[int, Query(ge=-1, le=2**31, description="`next` of the page before")] = -1,
+    after: Annotated[int, Query(ge=-1, le=2**31, description="`next` of the previous page")] = -1,
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> Timeline:
-    """A session message by message: what was said, decided, and where values came from."""
+    """A session message by message: text, decision and provenance of values."""
     tenant = caller.tenant
     records = await server.store.timeline(tenant, session, after=after, limit=limit + 1)
     if not records and await server.store.session(tenant, session) is None:
-        raise RequestError(404, "not_found", "there is no such session")
+        raise RequestError(404, "not_found", "There is no such session.")
     shown = records[:limit]
     before = await _before(server, tenant, session, after) if shown else ()
-    told = await asyncio.to_thread(_told, before, shown)
-    approvals = await _approvals(server, tenant, session, [each.decision for each in told])
+    replays = await asyncio.to_thread(_replay, before, shown)
+    approvals = await _approvals(server, tenant, session, [each.decision for each in replays])
     labels = await server.store.labels_of(tenant, [record.id for record in shown])
     return Timeline(
         items=[
@@ -89,52 +89,52 @@ async def get_timeline(
                 evidence=each.evidence,
                 label=LabelOut.of(labels[record.id]) if record.id in labels else None,
             )
-            for record, each in zip(shown, told, strict=True)
+            for record, each in zip(shown, replays, strict=True)
         ],
-        tasks=_tasks([each.decision.case for each in told]),
+        tasks=_tasks([each.decision.case for each in replays]),
         next=shown[-1].number if len(records) > limit else None,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What a record says."""
+class _Replay:
+    """A decision and its evidence, from an audit record."""
 
     decision: Decision
     evidence: list[EvidenceOut]
 
 
-def _told(before: Iterable[AuditRecord], shown: Iterable[AuditRecord]) -> list[_Told]:
-    """What records say, given those before them."""
+def _replay(before: Iterable[AuditRecord], shown: Iterable[AuditRecord]) -> list[_Replay]:
+    """Replay the shown records; values are also searched in the records before them."""
     tracer = build_value_tracer()
     for record in before:
         tracer.add(stored_case(record))
     cases = [stored_case(record) for record in shown]
-    return [_Told(decide(case), evidence_out(tracer.trace(case))) for case in cases]
+    return [_Replay(decide(case), evidence_out(tracer.trace(case))) for case in cases]
 
 
 async def _before(
     server: Services, tenant: str, session: str, after: int
 ) -> tuple[AuditRecord, ...]:
-    """The messages right before a page, as many as can be looked through."""
+    """The messages right before a page, as many as can be searched."""
     if after < 0:
         return ()
     first = max(-1, after - _BEFORE)
     found = await server.store.timeline(tenant, session, after=first, limit=_BEFORE)
-    taken: list[AuditRecord] = []
+    chosen: list[AuditRecord] = []
     length = 0
     for record in reversed([each for each in found if each.number <= after]):
         length += len(record.case or "")
         if length > _BEFORE_LENGTH:
             break
-        taken.append(record)
-    return tuple(reversed(taken))
+        chosen.append(record)
+    return tuple(reversed(chosen))
 
 
 async def _approvals(
     server: Services, tenant: str, session: str, decisions: Iterable[Decision]
 ) -> dict[str, Approval]:
-    """What a person was asked, by the id of the decision."""
+    """The approvals of a session, by the id of the decision."""
     if not any(map(needs_person, decisions)):
         return {}
     found = await server.store.approvals(tenant, session=session, limit=_APPROVALS)
@@ -142,6 +142,6 @@ async def _approvals(
 
 
 def _tasks(cases: Sequence[Case]) -> list[TaskOut]:
-    """The user's tasks as of the last message that knows them; they only become more."""
+    """The user's tasks after the last message; tasks are only ever added."""
     known = max((case.tasks.tasks for case in cases), key=len, default=())
     return [TaskOut.of(task) for task in known]

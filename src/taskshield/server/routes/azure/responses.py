@@ -1,4 +1,4 @@
-"""Answers as clients of Azure's Content Safety know them, errors included."""
+"""Responses and errors in the format of Azure Content Safety."""
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -14,20 +14,20 @@ from taskshield.server.http.errors import Problem, Renderer
 from taskshield.server.http.json_response import AsciiResponse
 
 _RETRY_S = 1
-"""When to try again where the problem itself does not say."""
+"""Seconds after which to try again, where the problem does not name them."""
 
 
 class AzureResponse(AsciiResponse):
     """JSON with the id of the request in Azure's own header."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the response."""
         self.headers["x-ms-request-id"] = scope["state"]["request_id"]
         await super().__call__(scope, receive, send)
 
 
 def wrong_api_version(request: Request, supported: Collection[str]) -> Response | None:
-    """The error for a request without an api-version, or with one that there is not."""
+    """The error for a request without an api-version, or with one that is not supported."""
     given = request.query_params.get("api-version", "")
     if given in supported:
         return None
@@ -37,11 +37,11 @@ def wrong_api_version(request: Request, supported: Collection[str]) -> Response 
 
 
 def renderer(invalid: Callable[[WireFormatError], AzureError], *, denied: str) -> Renderer:
-    """How a surface of Azure's writes problems down.
+    """Make the renderer of an Azure surface.
 
     Args:
-        invalid: Its error for a body that is not what it should be.
-        denied: Its code for a request without a good key.
+        invalid: Its error for an invalid body.
+        denied: Its code for a request without a valid key.
     """
 
     def render(problem: Problem) -> Response:
@@ -51,7 +51,7 @@ def renderer(invalid: Callable[[WireFormatError], AzureError], *, denied: str) -
 
 
 def error_response(error: AzureError, problem: Problem | None = None) -> Response:
-    """An error as it is sent, with the headers of the problem that it stands for."""
+    """The response for an error, with the headers of its problem."""
     given = {} if problem is None else problem.headers
     own = {name.lower(): value for name, value in error.headers.items()}
     return AzureResponse(error.body, status_code=error.status, headers={**given, **own})
@@ -63,7 +63,7 @@ def _azure_error(
     retry_s = int(problem.headers.get("retry-after", _RETRY_S))
     match problem.status:
         case 400 | 413:
-            # What an adapter refuses begins with the path, as its errors do.
+            # The adapter splits "path: reason" into target and message.
             return replace(invalid(WireFormatError(problem.message)), status=problem.status)
         case 401:
             return replace(errors.unauthorized(), code=denied)

@@ -10,7 +10,7 @@ from taskshield.core.errors import JudgeUnavailable
 from taskshield.server.http.errors import RequestError
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.routes.azure.responses import AzureResponse, renderer, wrong_api_version
-from taskshield.server.services import admitted, services
+from taskshield.server.services import authorize, services
 from taskshield.server.sessions.snapshots import RequestSource
 
 NAME = "azure"
@@ -18,13 +18,13 @@ NAME = "azure"
 
 async def analyze(request: Request) -> Response:
     """Whether the agent's newest step serves the user's tasks."""
-    caller = await admitted(request, "check")
+    caller = await authorize(request, "check")
     refusal = wrong_api_version(request, task_adherence.API_VERSIONS)
     if refusal is not None:
         return refusal
     conversation = task_adherence.parse(await request.body())
-    asked = request.headers.get(task_adherence.DETAILS_HEADER)
-    detailed = task_adherence.wants_details(asked)
+    details = request.headers.get(task_adherence.DETAILS_HEADER)
+    detailed = task_adherence.wants_details(details)
     checked = await services(request).checker.check_conversation(
         caller.tenant, conversation, source=RequestSource(NAME, caller.agent)
     )
@@ -32,7 +32,7 @@ async def analyze(request: Request) -> Response:
         answer = task_adherence.render(checked.decisions, detailed=detailed)
     except JudgeUnavailable:
         raise RequestError(
-            503, "judge_unavailable", "the newest step could not be checked"
+            503, "judge_unavailable", "The newest step could not be checked. Try again."
         ) from None
     return AzureResponse(answer)
 

@@ -1,7 +1,7 @@
 """Claude Code hooks over HTTP: POST /hooks/claude-code.
 
-Claude Code takes any status but 200 for a hook that failed, and goes on without it. So every reply
-has the status 200, and one without a decision stops what it was asked about.
+Claude Code ignores a hook whose response has another status than 200. So every reply has the status
+200, and a reply without a decision stops the event.
 """
 
 import logging
@@ -25,27 +25,27 @@ from taskshield.server.routes.claude_code.replies import (
     reply,
     unchecked,
 )
-from taskshield.server.services import admitted, services
+from taskshield.server.services import authorize, services
 
 
 async def hook(request: Request) -> Response:
-    """What is to become of an event."""
-    caller = await admitted(request, "check")
+    """Answer one event."""
+    caller = await authorize(request, "check")
     event = events.parse(await request.body())
     server = services(request)
     try:
         return _response(await reply(server.checker, caller.tenant, event, agent=caller.agent))
-    except Exception as error:  # only here is it known what must not go on
+    except Exception as error:  # only here the event is known that must be stopped
         problem = problem_of(error)
         if isinstance(error, StoreError):
-            server.metrics.store_failed()
+            server.metrics.count_store_failure()
         if problem.status >= 500:
             log("failed", level=logging.ERROR, error=error, surface=NAME)
         return _response(unchecked(event, problem.message))
 
 
 def _render(problem: Problem) -> Response:
-    """Before the event was read, all that can be stopped is everything."""
+    """The reply where the event could not be read: the agent is stopped."""
     return _response(unchecked(None, problem.message))
 
 

@@ -1,7 +1,7 @@
-"""What a hook of Claude Code is told: by the server, and by the command that works without one.
+"""Replies to hooks of Claude Code, for the server and for the command that works without a server.
 
-Claude Code goes on where a hook fails. So whatever happens here, there is a reply, and one without
-a decision stops what it was asked about.
+Claude Code ignores a hook that fails. So there always is a reply, and a reply without a decision
+stops the event.
 """
 
 from dataclasses import dataclass
@@ -12,22 +12,22 @@ from taskshield.adapters.claude_code.events import BUILT_IN, Event, OtherEvent
 from taskshield.core.decisions import Check
 from taskshield.server.sessions.snapshots import RequestSource
 
-if TYPE_CHECKING:  # the command asks a server without having its packages
+if TYPE_CHECKING:  # the command may run without the packages of the server
     from taskshield.server.sessions.checker import SessionChecker
 
 NAME = "claude-code"
 PATH = "/hooks/claude-code"
 CHECK_HEADER = "x-taskshield-check"
-"""Says what became of the check: by it, a reply of ours is known from one of somebody else."""
+"""The outcome of the check. It also shows that a reply comes from a taskshield server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer in the JSON of Claude Code."""
+    """A reply in the JSON of Claude Code."""
 
     body: dict[str, object]
     check: Check | Literal["none"]
-    """Whether a judge looked at it; "none" for events that say nothing about tasks."""
+    """Whether a judge checked the event; "none" for events that need no check."""
 
 
 async def reply(
@@ -36,8 +36,8 @@ async def reply(
     """The reply to an event.
 
     Raises:
-        Refused: Its session is forgotten.
-        StoreError: Nothing was written down, and nothing decided.
+        RequestError: Its session cannot be resumed.
+        StoreError: Nothing was stored, so nothing is decided.
     """
     if isinstance(event, OtherEvent):
         return Reply(body={}, check="none")
@@ -54,10 +54,10 @@ async def reply(
 
 
 def unchecked(event: Event | None, why: str) -> Reply:
-    """The reply where nothing could be decided, which stops what would go on.
+    """The reply where nothing could be decided; it stops the event.
 
     Args:
-        event: What was asked about; None where that could not be read.
-        why: One sentence for people.
+        event: The event; None where it could not be read.
+        why: The reason, for people.
     """
     return Reply(body=broken(event, why), check="failed")
