@@ -46,7 +46,9 @@ async def _forward(request: Request, caller: Caller) -> Response:
     segments = [each for each in request.scope["path"].split("/") if each]
     if "." in segments or ".." in segments or not request.scope["raw_path"].startswith(b"/v1/"):
         raise RequestError(
-            400, "invalid_request", "The path must start with /v1/ unescaped, and must not contain `.` or `..`."
+            400,
+            "invalid_request",
+            "The path must start with /v1/ unescaped, and must not contain `.` or `..`.",
         )
     # The provider may accept other spellings of a guarded path, so those are guarded as well.
     path = f"/{'/'.join(segments)}".lower()
