@@ -118,7 +118,7 @@ def test_a_built_in_judge_and_its_client_get_every_option(
 
 @pytest.mark.parametrize("name", ["openai", "anthropic:"])
 def test_a_model_is_needed(name: str) -> None:
-    with pytest.raises(ConfigError, match="a model is needed"):
+    with pytest.raises(ConfigError, match="The model is missing"):
         build_judge(Settings(judge=name))
 
 

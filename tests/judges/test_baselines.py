@@ -46,5 +46,5 @@ def test_texts_pass_and_cost_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["allow-all:x", "block-side-effects:x"])
 def test_a_model_makes_no_sense(name: str) -> None:
-    with pytest.raises(ConfigError, match="takes no model"):
+    with pytest.raises(ConfigError, match="has no model"):
         Shield(name)

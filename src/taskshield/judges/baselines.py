@@ -1,6 +1,6 @@
-"""The two extremes, for checking instruments: a judge that allows all, and one that allows reads.
+"""Two fixed judges to test benchmarks with: one allows all calls, one allows read calls only.
 
-They look at nothing, cost nothing and guard against nothing but their own kind of call.
+They read no text and cost nothing.
 """
 
 from collections.abc import Callable
@@ -23,21 +23,21 @@ from taskshield.core.tools import Tier
 _Verdict = Callable[[ToolCall, SessionView], bool]
 
 
-def allow_all(options: JudgeOptions) -> "ExtremeJudge":
-    """A judge to whom every call serves every task."""
-    return ExtremeJudge(_named("allow-all", options), lambda call, view: True)
+def allow_all(options: JudgeOptions) -> "FixedJudge":
+    """A judge that aligns every call with every task."""
+    return FixedJudge(_checked_name("allow-all", options), lambda call, view: True)
 
 
-def block_side_effects(options: JudgeOptions) -> "ExtremeJudge":
-    """A judge to whom no call serves anything that could leave a trace in the world."""
-    return ExtremeJudge(
-        _named("block-side-effects", options),
+def block_side_effects(options: JudgeOptions) -> "FixedJudge":
+    """A judge that aligns read calls only."""
+    return FixedJudge(
+        _checked_name("block-side-effects", options),
         lambda call, view: view.tiers.get(call.name) is Tier.READ,
     )
 
 
-class ExtremeJudge:
-    """Takes a user message as one task, finds no directive in any text, and goes by a rule."""
+class FixedJudge:
+    """Takes a user message as one task, finds no directives, and decides calls by a rule."""
 
     def __init__(self, name: str, aligned: _Verdict) -> None:
         self._name = name
@@ -45,7 +45,7 @@ class ExtremeJudge:
 
     @property
     def name(self) -> str:
-        """The name of the extreme."""
+        """The judge's name."""
         return self._name
 
     async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
@@ -54,18 +54,18 @@ class ExtremeJudge:
         return TaskAssessment(tasks=tasks, trace=Trace(judge=self._name))
 
     async def assess(self, message: Message, view: SessionView) -> Assessment:
-        """1 for every task, or 0."""
+        """Score 1 for every task if the rule allows the call, else 0."""
         items = tuple(self._assessed(call, view) for call in message.tool_calls)
         return Assessment(items=items, trace=Trace(judge=self._name))
 
     async def aclose(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: there is nothing to close."""
 
     def _assessed(self, call: ToolCall, view: SessionView) -> AssessedInstruction:
         value = 1.0 if self._aligned(call, view) else 0.0
 
         def score(target: str) -> Score:
-            return Score(target=target, value=value, reason=f"so says {self._name}")
+            return Score(target=target, value=value, reason=f"rule of {self._name}")
 
         return AssessedInstruction(
             text=call.describe(),
@@ -75,7 +75,7 @@ class ExtremeJudge:
         )
 
 
-def _named(name: str, options: JudgeOptions) -> str:
+def _checked_name(name: str, options: JudgeOptions) -> str:
     if options.model:
-        raise ConfigError(f"judge: {name!r} takes no model")
+        raise ConfigError(f"judge: {name!r} has no model. Remove the part after the colon.")
     return name

@@ -1,4 +1,4 @@
-"""A judge that may spend only so much."""
+"""A judge with a budget of model calls and tokens."""
 
 from collections.abc import Awaitable
 from typing import TypeVar
@@ -13,9 +13,9 @@ Answer = TypeVar("Answer", Assessment, TaskAssessment)
 
 
 class BudgetJudge:
-    """Stops asking once the allowance of model calls or tokens is used up.
+    """Refuses checks when the budget of model calls or tokens is used up.
 
-    What a check costs is known only afterwards, so the last one may go over by its own cost.
+    The cost of a check is known only afterwards, so the last check may exceed the budget.
     """
 
     def __init__(
@@ -33,16 +33,16 @@ class BudgetJudge:
 
     @property
     def spent(self) -> Usage:
-        """What was spent so far, failed checks included."""
+        """The usage so far, including failed checks."""
         return self._spent
 
     async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
-        """As the inner judge, while the allowance lasts."""
+        """The inner judge's answer, until the budget is used up."""
         self._check()
         return await self._counted(self._judge.tasks(message, view))
 
     async def assess(self, message: Message, view: SessionView) -> Assessment:
-        """As the inner judge, while the allowance lasts."""
+        """The inner judge's answer, until the budget is used up."""
         self._check()
         return await self._counted(self._judge.assess(message, view))
 
@@ -52,15 +52,15 @@ class BudgetJudge:
 
     def _check(self) -> None:
         if self._calls is not None and self._spent.calls >= self._calls:
-            raise JudgeBudgetExceeded(f"the budget of {self._calls} model calls is used up")
+            raise JudgeBudgetExceeded(f"The budget of {self._calls} model calls is used up.")
         if self._tokens is not None and self._spent.tokens >= self._tokens:
-            raise JudgeBudgetExceeded(f"the budget of {self._tokens} tokens is used up")
+            raise JudgeBudgetExceeded(f"The budget of {self._tokens} tokens is used up.")
 
     async def _counted(self, answer: Awaitable[Answer]) -> Answer:
         try:
-            reading = await answer
+            result = await answer
         except JudgeError as error:
             self._spent += error.usage
             raise
-        self._spent += reading.trace.usage
-        return reading
+        self._spent += result.trace.usage
+        return result

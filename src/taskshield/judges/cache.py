@@ -1,9 +1,10 @@
-"""A judge that remembers its answers."""
+"""A judge that caches its answers."""
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
+
+from cachetools import LRUCache
 
 from taskshield.core.assessments import Assessment, TaskAssessment
 from taskshield.core.completeness import check_assessment, check_task_assessment
@@ -17,11 +18,11 @@ Answer = TypeVar("Answer", Assessment, TaskAssessment)
 
 
 class CachedJudge:
-    """Gives the same answer to the same question without asking twice.
+    """Gives the same answer to the same question without a second request.
 
-    Keys are hashes of all that the judge looks at, but for call ids, which only name calls. So an
-    entry can never be wrong, only old; the least recently used go first. Failures and verdicts that
-    are not full are not remembered.
+    Keys are hashes of everything that the judge reads, except call ids, which only name calls. So
+    an entry can be old but never wrong; the least recently used entries are dropped first. Failures
+    and incomplete verdicts are not cached.
     """
 
     def __init__(self, judge: Judge, *, entries: int, history_tokens: int | None = None) -> None:
@@ -29,14 +30,13 @@ class CachedJudge:
 
         Args:
             judge: The judge.
-            entries: How many answers of each kind are remembered.
-            history_tokens: Where the judge looks at the recent past only: at how much of it.
+            entries: Most answers of each kind in the cache.
+            history_tokens: How much of the history the judge reads; None for all of it.
         """
         self._judge = judge
-        self._entries = entries
         self._history_tokens = history_tokens
-        self._readings: OrderedDict[str, Assessment] = OrderedDict()
-        self._tasks: OrderedDict[str, TaskAssessment] = OrderedDict()
+        self._assessments: LRUCache[str, Assessment] = LRUCache(entries)
+        self._tasks: LRUCache[str, TaskAssessment] = LRUCache(entries)
 
     @property
     def name(self) -> str:
@@ -44,51 +44,51 @@ class CachedJudge:
         return self._judge.name
 
     async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
-        """As the inner judge, or as it answered before."""
-        return await self._through(self._tasks, self._read, message, view)
+        """The inner judge's answer, from the cache if it is there."""
+        return await self._cached(self._tasks, self._ask_tasks, message, view)
 
     async def assess(self, message: Message, view: SessionView) -> Assessment:
-        """As the inner judge, or as it answered before."""
+        """The inner judge's answer, from the cache if it is there."""
         ids = CallIds(message, view)
-        reading = await self._through(self._readings, self._assess, ids.message, ids.view)
-        return ids.restored(reading)
+        assessment = await self._cached(
+            self._assessments, self._ask_assessment, ids.message, ids.view
+        )
+        return ids.restored(assessment)
 
     async def aclose(self) -> None:
-        """Close the inner judge and forget."""
-        self._readings.clear()
+        """Close the inner judge and clear the cache."""
+        self._assessments.clear()
         self._tasks.clear()
         await self._judge.aclose()
 
-    async def _read(self, message: Message, view: SessionView) -> TaskAssessment:
-        reading = await self._judge.tasks(message, view)
-        check_task_assessment(reading)
-        return reading
+    async def _ask_tasks(self, message: Message, view: SessionView) -> TaskAssessment:
+        answer = await self._judge.tasks(message, view)
+        check_task_assessment(answer)
+        return answer
 
-    async def _assess(self, message: Message, view: SessionView) -> Assessment:
-        reading = await self._judge.assess(message, view)
-        check_assessment(reading, message, view)
-        return reading
+    async def _ask_assessment(self, message: Message, view: SessionView) -> Assessment:
+        answer = await self._judge.assess(message, view)
+        check_assessment(answer, message, view)
+        return answer
 
-    async def _through(
+    async def _cached(
         self,
-        known: OrderedDict[str, Answer],
+        cache: LRUCache[str, Answer],
         ask: Callable[[Message, SessionView], Awaitable[Answer]],
         message: Message,
         view: SessionView,
     ) -> Answer:
-        # Every value in a view is a frozen dataclass, whose repr spells out all of its content.
-        key = digest(self.name, repr(message), repr(self._seen(view)))
-        if key in known:
-            known.move_to_end(key)
-            return known[key]
+        # Every value in a view is a frozen dataclass, so its repr contains all of its content.
+        key = digest(self.name, repr(message), repr(self._read_part(view)))
+        known = cache.get(key)
+        if known is not None:
+            return known
         answer = await ask(message, view)
-        known[key] = replace(answer, trace=replace(answer.trace, cached=True, usage=NO_USAGE))
-        if len(known) > self._entries:
-            known.popitem(last=False)
+        cache[key] = replace(answer, trace=replace(answer.trace, cached=True, usage=NO_USAGE))
         return answer
 
-    def _seen(self, view: SessionView) -> SessionView:
-        """What the judge looks at."""
+    def _read_part(self, view: SessionView) -> SessionView:
+        """The part of the view that the judge reads."""
         if self._history_tokens is None:
             return view
         return replace(view, history=recent(view.history, self._history_tokens))

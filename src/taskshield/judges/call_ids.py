@@ -1,7 +1,7 @@
-"""Call ids by number, so that two conversations that differ only in random ids are the same.
+"""Replaces call ids by numbers, so that conversations that differ only in ids become the same.
 
-Ids are made up anew each time a conversation is held. They link calls to outputs and verdicts, but
-say nothing, and no judge needs to see them.
+Call ids are random in each conversation. They link calls to outputs and verdicts, but have no
+meaning, and no judge needs them.
 """
 
 from dataclasses import replace
@@ -12,9 +12,9 @@ from taskshield.core.messages import Message, ToolCall
 
 
 class CallIds:
-    """The ids of one message and its view, numbered from the newest on.
+    """The ids of one message and its view, numbered from the newest to the oldest.
 
-    So the number of an id does not depend on what was before it.
+    So the number of an id does not depend on earlier messages.
     """
 
     def __init__(self, message: Message, view: SessionView) -> None:
@@ -26,14 +26,14 @@ class CallIds:
         self.view = replace(view, history=tuple(reversed(newest_first)), answered=answered)
         """The view with numbers for ids."""
 
-    def restored(self, reading: Assessment) -> Assessment:
-        """A reading of the numbered message, for the one with its own ids."""
+    def restored(self, assessment: Assessment) -> Assessment:
+        """An assessment of the numbered message with the original ids."""
         ids = {number: id for id, number in self._numbers.items()}
         items = tuple(
             item if item.call_id is None else replace(item, call_id=ids[item.call_id])
-            for item in reading.items
+            for item in assessment.items
         )
-        return replace(reading, items=items)
+        return replace(assessment, items=items)
 
     def _turn(self, turn: HistoryEntry) -> HistoryEntry:
         message = self._message(turn.message)

@@ -1,4 +1,4 @@
-"""Two judges in turn: a cheap one for clear cases, a dear one for the rest."""
+"""Two judges in turn: a cheap one for clear cases, an expensive one for the others."""
 
 import math
 from collections.abc import Iterable
@@ -16,17 +16,17 @@ from taskshield.core.usage import Usage
 Answer = TypeVar("Answer", Assessment, TaskAssessment)
 
 _LEAST = 1e-4
-"""Scores nearer to 0 or 1 than this are all alike: no judge is that well calibrated."""
+"""Scores closer to 0 or 1 than this count as equal: no judge is calibrated that well."""
 _SAVED = Usage(saved=1)
 _DEFAULTS = CascadeOptions()
 
 
 class CascadeJudge:
-    """Asks the second judge only where the first is not sure, or where much is at stake.
+    """Asks the second judge if the first is not sure, or if the call could do much harm.
 
-    The second is asked about a whole message and its word replaces the first's. Where it fails, the
-    first one's verdict stands, if the options say so; the trace tells, and the usage counts it.
-    Where the first one fails, the second is asked.
+    The second judge gets the whole message, and its verdict replaces that of the first. If it
+    fails, the first verdict counts, unless the options forbid it; the trace and the usage show
+    this. If the first judge fails, the second is asked.
     """
 
     def __init__(
@@ -37,13 +37,13 @@ class CascadeJudge:
         *,
         epsilon: float | None = None,
     ) -> None:
-        """Put two judges together.
+        """Combine two judges.
 
         Args:
-            first: Asked always, so it should be cheap.
-            second: Asked where the first is not enough.
-            options: When that is, and what happens where the second fails.
-            epsilon: The policy's threshold, where it has one; else the first judge's own counts.
+            first: The judge that is always asked, so it should be cheap.
+            second: The judge for cases that are not clear.
+            options: Which cases are clear, and what happens if the second judge fails.
+            epsilon: The policy's threshold; None uses the first judge's own.
         """
         self._first = first
         self._second = second
@@ -52,36 +52,36 @@ class CascadeJudge:
 
     @property
     def name(self) -> str:
-        """Both names. A reading carries the name of the one who gave it."""
+        """Both names. An answer has the name of the judge that gave it."""
         return f"cascade({self._first.name}, {self._second.name})"
 
     async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
-        """As the judge that the options name, or the other one where it fails."""
+        """The answer of the judge that the options name, or of the other one if it fails."""
         if self._options.read_tasks == "embedded":
             try:
-                reading = await self._first.tasks(message, view)
-                check_task_assessment(reading)
+                answer = await self._first.tasks(message, view)
+                check_task_assessment(answer)
             except JudgeError as error:
-                return _costing(await self._second.tasks(message, view), error.usage)
-            return _costing(reading, _SAVED)
+                return _with_usage(await self._second.tasks(message, view), error.usage)
+            return _with_usage(answer, _SAVED)
         try:
-            reading = await self._second.tasks(message, view)
-            check_task_assessment(reading)
+            answer = await self._second.tasks(message, view)
+            check_task_assessment(answer)
         except JudgeError as error:
             if self._is_final(error, message):
                 raise
-            return self._alone(await self._first.tasks(message, view), error)
-        return reading
+            return self._first_only(await self._first.tasks(message, view), error)
+        return answer
 
     async def assess(self, message: Message, view: SessionView) -> Assessment:
-        """As the first judge where it is sure of every instruction, else as the second."""
+        """The first judge's answer if every verdict is clear, else the second judge's."""
         try:
             first = await self._first.assess(message, view)
             check_assessment(first, message, view)
         except JudgeError as error:
-            return _costing(await self._second.assess(message, view), error.usage)
+            return _with_usage(await self._second.assess(message, view), error.usage)
         if all(self._is_clear(item, message, view) for item in first.items):
-            return _costing(first, _SAVED)
+            return _with_usage(first, _SAVED)
         try:
             second = await self._second.assess(message, view)
             check_assessment(second, message, view)
@@ -89,11 +89,11 @@ class CascadeJudge:
             if self._is_final(error, message):
                 error.usage += first.trace.usage
                 raise
-            return self._alone(first, error)
-        return _costing(second, first.trace.usage)
+            return self._first_only(first, error)
+        return _with_usage(second, first.trace.usage)
 
     async def aclose(self) -> None:
-        """Close both."""
+        """Close both judges."""
         try:
             await self._first.aclose()
         finally:
@@ -110,39 +110,39 @@ class CascadeJudge:
     def _is_final(self, error: JudgeError, message: Message) -> bool:
         """Whether this failure is an outage of the cascade.
 
-        A call too long for the second judge always is: whoever wrote it chose its length, and must
-        not be able to choose the judge by it.
+        A call that is too long for the second judge always is: its sender chose the length, and
+        must not be able to choose the judge that way.
         """
         oversized = isinstance(error, JudgeOverwhelmed) and bool(message.tool_calls)
         return oversized or self._options.on_outage == "fail"
 
-    def _alone(self, reading: Answer, error: JudgeError) -> Answer:
-        """The first judge's reading where the second has failed."""
-        judge = f"{reading.trace.judge} ({self._second.name} out: {error.kind})"
-        reading = replace(reading, trace=replace(reading.trace, judge=judge))
-        return _costing(reading, error.usage + Usage(fallbacks=1))
+    def _first_only(self, answer: Answer, error: JudgeError) -> Answer:
+        """The first judge's answer after the second has failed."""
+        judge = f"{answer.trace.judge} ({self._second.name} out: {error.kind})"
+        answer = replace(answer, trace=replace(answer.trace, judge=judge))
+        return _with_usage(answer, error.usage + Usage(fallbacks=1))
 
 
 def margin(item: AssessedInstruction, epsilon: float) -> float:
-    """How far the verdict on an item is from turning, in log-odds; above 0 where it is aligned.
+    """The distance of a verdict from its threshold, in log-odds; above 0 if the item is aligned.
 
-    Scores are taken for probabilities, so a total of 0.2 is as far above an epsilon of 0.05 as one
-    of 0.83 is above 0.5. To be aligned an item must serve the tasks, and the objectives where there
-    are any, and no tainted directive may explain it better: the weakest of these decides.
+    Scores are treated as probabilities, so a total of 0.2 is as far above an epsilon of 0.05 as one
+    of 0.83 is above 0.5. An aligned item must serve the tasks, and the objectives if there are any,
+    and no tainted directive may explain it better. The smallest of these distances counts.
     """
     best = max((score.value for score in item.scores), default=0.0)
-    lengths = [_above(_total(item.scores), epsilon)]
+    distances = [_above(_total(item.scores), epsilon)]
     if item.objective_scores:
-        lengths.append(_above(_total(item.objective_scores), epsilon))
+        distances.append(_above(_total(item.objective_scores), epsilon))
     strongest = max((score.value for score in item.taint_scores), default=0.0)
     if strongest > 0:
-        lengths.append(_above(best, strongest))
-    return min(lengths)
+        distances.append(_above(best, strongest))
+    return min(distances)
 
 
 def _above(value: float, threshold: float) -> float:
     if value <= 0:
-        return -math.inf  # there is no clearer "no"
+        return -math.inf  # the clearest "no"
     return _logit(value) - _logit(threshold)
 
 
@@ -155,7 +155,7 @@ def _total(scores: Iterable[Score]) -> float:
     return math.fsum(score.value for score in scores)
 
 
-def _costing(reading: Answer, more: Usage) -> Answer:
-    """The reading with more on its bill."""
-    trace = replace(reading.trace, usage=reading.trace.usage + more)
-    return replace(reading, trace=trace)
+def _with_usage(answer: Answer, more: Usage) -> Answer:
+    """The answer with additional usage."""
+    trace = replace(answer.trace, usage=answer.trace.usage + more)
+    return replace(answer, trace=trace)

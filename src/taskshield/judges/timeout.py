@@ -1,4 +1,4 @@
-"""A judge that is given only so much time."""
+"""A judge with a time limit."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -26,11 +26,11 @@ class TimedJudge:
         return self._judge.name
 
     async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
-        """As the inner judge, in time."""
+        """The inner judge's answer, if it arrives in time."""
         return await self._in_time(self._judge.tasks(message, view))
 
     async def assess(self, message: Message, view: SessionView) -> Assessment:
-        """As the inner judge, in time."""
+        """The inner judge's answer, if it arrives in time."""
         return await self._in_time(self._judge.assess(message, view))
 
     async def aclose(self) -> None:
@@ -43,6 +43,6 @@ class TimedJudge:
                 return await answer
         except TimeoutError:
             raise JudgeTimeout(
-                f"no verdict within {self._seconds:g} s",
-                usage=Usage(calls=1),  # at least; what else was spent is not known
+                f"The judge did not answer within {self._seconds:g} s.",
+                usage=Usage(calls=1),  # at least one; further calls are not known
             ) from None

@@ -1,8 +1,8 @@
-"""Quotation marks that nobody can forge.
+"""Quotation marks that quoted text cannot forge.
 
-Each request gets a random fence, a random seal and random labels. Quoted text cannot close its own
-quotation, because it cannot know the fence; and it cannot pass for a verdict, because it can know
-neither the seal nor the labels that a verdict must carry.
+Each request has a random fence, a random seal and random labels. Quoted text cannot end its own
+quotation, because it does not know the fence. It cannot imitate a verdict, because it does not know
+the seal and the labels that a verdict must have.
 """
 
 import secrets
@@ -28,11 +28,11 @@ class Fence:
         return self._labels[id]
 
     def quote(self, kind: str, text: str, label: str = "") -> str:
-        """A text as data. `kind` and `label` are our words, never taken from the conversation."""
+        """A text as data. `kind` and `label` must never come from the conversation."""
         header = f"{self.word} {kind} {label}".rstrip()
         return f"[{header}]\n{text}\n[{self.word} end]"
 
     def id_of(self, reference: str) -> str | None:
-        """What a label stands for. Models also write the whole opening line, whose end it is."""
+        """The id of a label. Models sometimes write the whole opening line, which ends with it."""
         words = reference.strip("[] ").split()
         return self._ids.get(words[-1]) if words else None

@@ -9,8 +9,8 @@ from taskshield.core.history import recent
 from taskshield.core.judge import SessionView
 from taskshield.core.judge_options import Scheme
 from taskshield.core.messages import Message
-from taskshield.judges.llm.model_requests import Asker
-from taskshield.judges.llm.questions import extraction, judgement, reading_of
+from taskshield.judges.llm.model_requests import CheckRequests
+from taskshield.judges.llm.questions import instructions_question, scores_question, tasks_question
 from taskshield.judges.llm.render import Item, call_item, instruction_item
 
 
@@ -30,11 +30,11 @@ class LLMJudge:
 
         Args:
             client: The model. The judge closes it.
-            scheme: One call a message, or the paper's one call an instruction.
-            max_check_tokens: A check that would take more, prompts and answers, is an outage.
-            max_answer_tokens: Limit of a single answer.
-            prompt_history_tokens: How much of the past the model is shown, besides the user's
-                messages.
+            scheme: One request for each message, or, as in the paper, one for each instruction.
+            max_check_tokens: Most tokens of a check, prompts and answers; more is an outage.
+            max_answer_tokens: Most tokens of an answer.
+            prompt_history_tokens: How much of the history the model gets, in addition to the
+                user's messages.
         """
         self._client = client
         self._scheme = scheme
@@ -49,7 +49,7 @@ class LLMJudge:
 
     @property
     def prompt_history_tokens(self) -> int:
-        """How much of the past it looks at, besides the user's messages."""
+        """How much of the history the judge reads, in addition to the user's messages."""
         return self._prompt_history_tokens
 
     async def aclose(self) -> None:
@@ -57,13 +57,13 @@ class LLMJudge:
         await self._client.aclose()
 
     async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
-        """Read a user or system message, or both at once, in one call."""
-        asker = self._asker()
-        goals = await asker.ask(reading_of(message, view))
+        """Read tasks and objectives of a user message, a system message or both, in one call."""
+        requests = self._requests()
+        answer = await requests.ask(tasks_question(message, view))
         return TaskAssessment(
-            tasks=goals.tasks,
-            objectives=goals.objectives,
-            trace=self._trace(asker),
+            tasks=answer.tasks,
+            objectives=answer.objectives,
+            trace=self._trace(requests),
         )
 
     async def assess(self, message: Message, view: SessionView) -> Assessment:
@@ -71,38 +71,38 @@ class LLMJudge:
         view = replace(view, history=recent(view.history, self._prompt_history_tokens))
         calls = [call_item(call, view.tools) for call in message.tool_calls]
         text = message if message.text.strip() else None
-        asker = self._asker()
+        requests = self._requests()
         match self._scheme:
             case "batched":
-                items = await asker.ask(judgement(view, text=text, items=calls))
+                items = await requests.ask(scores_question(view, text=text, items=calls))
             case "per_instruction":
-                items = await _one_by_one(asker, view, text=text, calls=calls)
+                items = await _one_by_one(requests, view, text=text, calls=calls)
             case _ as unreachable:
                 assert_never(unreachable)
-        return Assessment(items=items, trace=self._trace(asker))
+        return Assessment(items=items, trace=self._trace(requests))
 
-    def _asker(self) -> Asker:
-        return Asker(
+    def _requests(self) -> CheckRequests:
+        return CheckRequests(
             self._client,
             max_tokens=self._max_check_tokens,
             max_answer_tokens=self._max_answer_tokens,
         )
 
-    def _trace(self, asker: Asker) -> Trace:
-        return Trace(judge=self.name, prompt=" ".join(asker.prompts), usage=asker.usage)
+    def _trace(self, requests: CheckRequests) -> Trace:
+        return Trace(judge=self.name, prompt=" ".join(requests.prompts), usage=requests.usage)
 
 
 async def _one_by_one(
-    asker: Asker, view: SessionView, *, text: Message | None, calls: list[Item]
+    requests: CheckRequests, view: SessionView, *, text: Message | None, calls: list[Item]
 ) -> tuple[AssessedInstruction, ...]:
-    """The paper's scheme: find the instructions, then ask about each on its own."""
-    found = () if text is None else await asker.ask(extraction(text, view))
+    """The paper's scheme: find the instructions, then judge each with its own request."""
+    found = () if text is None else await requests.ask(instructions_question(text, view))
     scored: list[AssessedInstruction] = []
     for number, item in enumerate(found):
-        given = instruction_item(number, item.text, view.answered)
-        (answer,) = await asker.ask(judgement(view, items=[given]))
+        numbered = instruction_item(number, item.text, view.answered)
+        (answer,) = await requests.ask(scores_question(view, items=[numbered]))
         scored.append(replace(answer, span=item.span, call_id=None))
     for call in calls:
-        (answer,) = await asker.ask(judgement(view, items=[call]))
+        (answer,) = await requests.ask(scores_question(view, items=[call]))
         scored.append(answer)
     return tuple(scored)

@@ -1,7 +1,7 @@
-"""Reading a model's answer: find the verdict that carries this request's seal, and check all of it.
+"""Reads a model's answer: finds the verdict with the seal of the request, and checks all of it.
 
-Nothing is guessed. An answer that is not a full verdict raises `AnswerError`, whose text tells the
-model what to mend and never repeats what it said.
+Nothing is guessed. An answer that is not a complete verdict raises `AnswerError`. Its text tells
+the model what to correct, and never quotes the answer.
 """
 
 import json
@@ -18,7 +18,7 @@ from taskshield.judges.llm.fence import Fence
 _LONGEST_ANSWER = 200_000
 _MOST_ATTEMPTS = 200
 _LONGEST_INSTRUCTION = 8_000
-"""What is remembered is shown again with later messages, so it must not grow without bound."""
+"""Stored instructions are part of later requests, so their length must be limited."""
 
 
 class AnswerError(Exception):
@@ -83,7 +83,7 @@ Entry = TypeVar("Entry", bound=BaseModel)
 
 
 def parse(text: str, kind: type[Answer], fence: Fence) -> Answer:
-    """The one object in the text that carries the seal, as an answer of this kind."""
+    """The one object in the text with the seal, as an answer of this kind."""
     if len(text) > _LONGEST_ANSWER:
         raise AnswerError("the answer is too long")
     sealed = [value for value in _objects(text) if value.get("seal") == fence.seal]
@@ -97,8 +97,8 @@ def parse(text: str, kind: type[Answer], fence: Fence) -> Answer:
         raise AnswerError(f"these fields are wrong: {listed[:500]}") from None
 
 
-def given(entries: list[Entry] | None, field: str) -> list[Entry]:
-    """A list that was asked for. One that is left out is not an empty one: nobody looked."""
+def required(entries: list[Entry] | None, field: str) -> list[Entry]:
+    """A required list. A missing list is not an empty one: the model did not look."""
     if entries is None:
         raise AnswerError(f"`{field}` is missing")
     return entries
@@ -107,7 +107,7 @@ def given(entries: list[Entry] | None, field: str) -> list[Entry]:
 def scores_for(
     entries: Iterable[ScoreEntry], targets: Iterable[str], fence: Fence, *, all_of_them: bool
 ) -> tuple[Score, ...]:
-    """The scores whose labels stand for these targets, in the order of the targets."""
+    """The scores with the labels of these targets, in the order of the targets."""
     given: dict[str, ScoreEntry] = {}
     for entry in entries:
         id = fence.id_of(entry.target)
@@ -127,12 +127,12 @@ def scores_for(
 
 
 def locate(quote: str, text: str) -> Span | None:
-    """Where the quoted words first stand in the text, however they are spaced."""
+    """The first place of the quoted words in the text; differences in spacing are ignored."""
     return next(find_quote(quote, text), None)
 
 
 def _objects(text: str) -> Iterator[Mapping[str, object]]:
-    """Every outermost JSON object in the text, whatever stands around it."""
+    """All outermost JSON objects in the text."""
     decoder = json.JSONDecoder()
     position = text.find("{")
     for _ in range(_MOST_ATTEMPTS):
@@ -148,7 +148,7 @@ def _objects(text: str) -> Iterator[Mapping[str, object]]:
 
 
 def tasks_schema(*, tasks: bool, objectives: bool) -> Mapping[str, object]:
-    """JSON schema of `TasksAnswer` for these parts, in the subset that strict modes know."""
+    """JSON schema of `TasksAnswer` for these parts, in the subset that strict modes support."""
     nullable = {"type": ["string", "null"]}
     fields: dict[str, object] = {"seal": _TEXT}
     if tasks:
@@ -161,7 +161,7 @@ def tasks_schema(*, tasks: bool, objectives: bool) -> Mapping[str, object]:
 
 def judge_schema(*, text: bool, items: bool, scored: bool = True) -> Mapping[str, object]:
     """JSON schema of `JudgeAnswer` for a request with these parts."""
-    # The reason comes first: models write in this order, and a score is better for having one.
+    # The reason comes first: models write in this order, and a score after its reason is better.
     scores = {"scores": _list(_object(target=_TEXT, reason=_TEXT, score={"type": "number"}))}
     fields: dict[str, object] = {"seal": _TEXT}
     if text:

@@ -1,4 +1,4 @@
-"""Asking a model for a verdict: within a budget, and once more where the answer is not one."""
+"""Requests to a model for a verdict: with a budget, and with one retry after an unusable answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -30,40 +30,44 @@ class Question(Generic[Answer, Result]):
     """One request: its fixed prompt, its text for a given fence, and how to read the answer."""
 
     name: str
-    """Names the schema to the endpoint."""
+    """The schema's name for the endpoint."""
     prompt: Prompt
     schema: Mapping[str, object]
     text: Callable[[Fence], str]
     answer: type[Answer]
     read: Callable[[Answer, Fence], Result]
-    """Raises AnswerError where the answer is not a full verdict."""
+    """Reads the answer; raises AnswerError if it is not a complete verdict."""
 
 
-class Asker:
-    """Asks the questions of one check. The token limit is for all of them together."""
+class CheckRequests:
+    """The requests of one check. The token limit applies to all of them together."""
 
     def __init__(self, client: ChatClient, *, max_tokens: int, max_answer_tokens: int) -> None:
         self._client = client
         self._max_tokens = max_tokens
         self._max_answer_tokens = max_answer_tokens
         self.usage = NO_USAGE
-        """What was spent so far."""
+        """The usage so far."""
         self.prompts: list[str] = []
         """Names of the prompts that were used."""
 
     async def ask(self, question: Question[Answer, Result]) -> Result:
-        """The verdict. An answer that is none is asked for once more, then it is an outage."""
+        """Get the verdict. After an unusable answer, the model is asked once more.
+
+        Raises:
+            JudgeError: There was no usable answer, or the token limit is used up.
+        """
         problem = ""
         for _ in range(_ATTEMPTS):
-            fence = Fence()  # a new one each time: the first may stand in what the model just wrote
+            fence = Fence()  # a new one each time: the model may have repeated the last one
             reply = await self._send(question, fence, problem)
             try:
                 return question.read(_usable(reply, question.answer, fence), fence)
             except AnswerError as error:
                 problem = str(error)
         if reply.finish == "length":
-            raise JudgeOverwhelmed("there is too much in the message to judge", usage=self.usage)
-        raise JudgeOutputInvalid(f"no usable verdict: {problem}", usage=self.usage)
+            raise JudgeOverwhelmed("The message has too much to judge.", usage=self.usage)
+        raise JudgeOutputInvalid(f"The model gave no usable verdict: {problem}.", usage=self.usage)
 
     async def _send(
         self, question: Question[Answer, Result], fence: Fence, problem: str
@@ -76,7 +80,8 @@ class Asker:
         needed = estimate_tokens(question.prompt.text) + estimate_tokens(text)
         if self.usage.tokens + needed + self._max_answer_tokens > self._max_tokens:
             raise JudgeOverwhelmed(
-                f"the check needs more than its {self._max_tokens} tokens", usage=self.usage
+                f"The check needs more than its limit of {self._max_tokens} tokens.",
+                usage=self.usage,
             )
         request = ChatRequest(
             system=question.prompt.text,
@@ -90,7 +95,7 @@ class Asker:
         except UpstreamError as error:
             kind = JudgeTimeout if error.timeout else JudgeUnavailable
             raise kind(str(error), usage=self.usage) from error
-        self.usage += _spent(reply, needed)
+        self.usage += _usage_of(reply, needed)
         return reply
 
 
@@ -109,8 +114,8 @@ def _usable(reply: ChatReply, kind: type[Answer], fence: Fence) -> Answer:
             assert_never(unreachable)
 
 
-def _spent(reply: ChatReply, prompt_tokens: int) -> Usage:
-    """What a reply cost; where the endpoint does not say, an estimate, so that limits hold."""
+def _usage_of(reply: ChatReply, prompt_tokens: int) -> Usage:
+    """The usage of a reply; an estimate if the endpoint reports none, so that limits apply."""
     usage = reply.usage
     return replace(
         usage,

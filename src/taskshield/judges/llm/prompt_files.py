@@ -1,4 +1,4 @@
-"""The prompts: versioned text files, joined into system messages and named by their hash."""
+"""The prompts: versioned text files, joined to system messages and named by their hash."""
 
 from dataclasses import dataclass
 from functools import cache

@@ -1,6 +1,6 @@
-"""The judges "openai:MODEL" and "anthropic:MODEL", as entry points load them.
+"""The judges "openai:MODEL" and "anthropic:MODEL", for the entry points.
 
-The clients are imported only when they are asked for: their SDKs are heavy and optional.
+A client is imported only when it is used: the SDKs are large and optional.
 """
 
 from typing import Protocol
@@ -39,7 +39,9 @@ def anthropic(options: JudgeOptions) -> LLMJudge:
 
 def _judge(client: _ClientFactory, options: JudgeOptions) -> LLMJudge:
     if not options.model:
-        raise ConfigError("a model is needed behind the colon of a judge, as in openai:gpt-4o-mini")
+        raise ConfigError(
+            "judge: The model is missing. Name it after the colon, as in openai:gpt-4o-mini."
+        )
     return LLMJudge(
         client(
             model=options.model,

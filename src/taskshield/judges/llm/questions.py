@@ -1,4 +1,4 @@
-"""The questions that the LLM judge asks, each with how its answer is read."""
+"""The questions of the LLM judge, each with a function that reads the answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,15 +14,15 @@ from taskshield.judges.llm.model_answers import (
     ScoreEntry,
     TaskEntry,
     TasksAnswer,
-    given,
     judge_schema,
     locate,
+    required,
     scores_for,
     tasks_schema,
 )
 from taskshield.judges.llm.model_requests import Question
 from taskshield.judges.llm.prompt_files import prompt
-from taskshield.judges.llm.render import Item, to_judge, to_read
+from taskshield.judges.llm.render import Item, scores_request, tasks_request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,14 +33,14 @@ class Goals:
     objectives: tuple[TaskDraft, ...] = ()
 
 
-def reading_of(message: Message, view: SessionView) -> Question[TasksAnswer, Goals]:
-    """Which tasks does this user message hold, and which objectives the system message?"""
+def tasks_question(message: Message, view: SessionView) -> Question[TasksAnswer, Goals]:
+    """Which tasks are in this user message, and which objectives in the system message?"""
     of_user = message.level is Level.USER
     system = view.unread_system if of_user else message.text
 
     def read(answer: TasksAnswer, fence: Fence) -> Goals:
-        tasks = given(answer.tasks, "tasks") if of_user else []
-        objectives = given(answer.objectives, "objectives") if system else []
+        tasks = required(answer.tasks, "tasks") if of_user else []
+        objectives = required(answer.objectives, "objectives") if system else []
         return Goals(
             tasks=tuple(_draft(entry, message.text) for entry in tasks),
             objectives=tuple(_draft(entry, system) for entry in objectives),
@@ -50,16 +50,16 @@ def reading_of(message: Message, view: SessionView) -> Question[TasksAnswer, Goa
         name="task_instructions",
         prompt=prompt(*(["tasks"] if of_user else []), *(["objectives"] if system else [])),
         schema=tasks_schema(tasks=of_user, objectives=bool(system)),
-        text=lambda fence: to_read(message, view, fence),
+        text=lambda fence: tasks_request(message, view, fence),
         answer=TasksAnswer,
         read=read,
     )
 
 
-def judgement(
+def scores_question(
     view: SessionView, *, text: Message | None = None, items: Sequence[Item] = ()
 ) -> Question[JudgeAnswer, tuple[AssessedInstruction, ...]]:
-    """Which instructions stand in this text, and how do they and these items serve the targets?"""
+    """Which instructions are in this text, and how do they and these items serve the targets?"""
     parts = [
         *(["instructions"] if text is not None else []),
         *(["tool_calls"] if items else []),
@@ -67,7 +67,7 @@ def judgement(
     ]
 
     def read(answer: JudgeAnswer, fence: Fence) -> tuple[AssessedInstruction, ...]:
-        entries = given(answer.items, "items") if items else []
+        entries = required(answer.items, "items") if items else []
         by_id = {fence.id_of(entry.item): entry for entry in entries}
         if len(entries) != len(items) or by_id.keys() != {item.id for item in items}:
             raise AnswerError("`items` must hold each given item exactly once, by its label")
@@ -82,30 +82,30 @@ def judgement(
         name="verdict",
         prompt=prompt(*parts),
         schema=judge_schema(text=text is not None, items=bool(items)),
-        text=lambda fence: to_judge(view, fence, text=text, items=items),
+        text=lambda fence: scores_request(view, fence, text=text, items=items),
         answer=JudgeAnswer,
         read=read,
     )
 
 
-def extraction(
+def instructions_question(
     text: Message, view: SessionView
 ) -> Question[JudgeAnswer, tuple[AssessedInstruction, ...]]:
-    """Which instructions stand in this text? They come back without scores."""
+    """Which instructions are in this text? The result has no scores."""
 
     def read(answer: JudgeAnswer, fence: Fence) -> tuple[AssessedInstruction, ...]:
         return tuple(
             AssessedInstruction(
                 text=entry.instruction, span=locate(entry.quote, text.text), scores=()
             )
-            for entry in given(answer.found, "found")
+            for entry in required(answer.found, "found")
         )
 
     return Question(
         name="instructions",
         prompt=prompt("instructions", "extraction"),
         schema=judge_schema(text=True, items=False, scored=False),
-        text=lambda fence: to_judge(view, fence, text=text, scored=False),
+        text=lambda fence: scores_request(view, fence, text=text, scored=False),
         answer=JudgeAnswer,
         read=read,
     )
@@ -128,7 +128,7 @@ def _found(
             _assessed(entry.instruction, entry.scores, view, fence),
             span=locate(entry.quote, text.text),
         )
-        for entry in given(answer.found, "found")
+        for entry in required(answer.found, "found")
     ]
 
 

@@ -1,4 +1,4 @@
-"""A session's view as the text of a request. Everything from the conversation is quoted."""
+"""Writes a session's view as the text of a request. Everything from the conversation is quoted."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,26 +14,26 @@ from taskshield.judges.llm.fence import Fence
 
 _SCORE = "SCORE"
 _DESCRIPTION_LENGTH = 1_000
-"""Descriptions come from a tool's author, who must not be able to fill up the request."""
+"""Most characters of a description; the author of a tool must not fill up the request."""
 _TAINTED_BYTES = 500
-"""The same goes for what an attacker wrote; a session remembers more of it than this."""
+"""Most bytes of a tainted directive, which an attacker wrote; a session stores more of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """Something to be scored as it is: a tool call or an instruction found earlier."""
+    """An item to score: a tool call, or an instruction that was found before."""
 
     key: str
-    """How the caller knows it. Unlike the ids of targets, it may come from the conversation."""
+    """The caller's name of it. Unlike the ids of targets, it may come from the conversation."""
     kind: str
     line: str
     """The item in one line."""
     text: str
-    """The item as the model sees it."""
+    """The item as the model gets it."""
 
     @property
     def id(self) -> str:
-        """What its label stands for; no target's id looks like this."""
+        """The id for its label; ids of targets have another format."""
         return f"item:{self.key}"
 
 
@@ -46,14 +46,14 @@ def call_item(call: ToolCall, tools: Mapping[str, ToolSpec]) -> Item:
 
 
 def instruction_item(number: int, instruction: str, answered: ToolCall | None) -> Item:
-    """An instruction found earlier, in the agent's text or in the output of a call, as an item."""
+    """An instruction as an item; it was found in the agent's text or in the output of a call."""
     place = "the agent's text" if answered is None else f"the output of {answered.describe()}"
     text = _fields(instruction=instruction, found_in=place)
     return Item(key=str(number), kind="instruction", line=instruction, text=text)
 
 
-def to_read(message: Message, view: SessionView, fence: Fence) -> str:
-    """The request to read the tasks of a user message, the objectives of the system, or both."""
+def tasks_request(message: Message, view: SessionView, fence: Fence) -> str:
+    """The request to read tasks of a user message, objectives of the system message, or both."""
     system = message.text if message.level is Level.SYSTEM else view.unread_system
     earlier = [fence.quote("user", turn.message.text) for turn in view.history]
     read = [fence.quote("system", system)] if system else []
@@ -71,7 +71,7 @@ def to_read(message: Message, view: SessionView, fence: Fence) -> str:
     )
 
 
-def to_judge(
+def scores_request(
     view: SessionView,
     fence: Fence,
     *,
@@ -151,7 +151,7 @@ def _with_origin(tainted: TaintedDirective) -> str:
 
 
 def _fields(**fields: str) -> str:
-    """Texts of different origin in one quotation; as JSON, so that none can pass for another."""
+    """Texts of different origin in one quotation; as JSON, so that none can imitate another."""
     return json.dumps(fields, ensure_ascii=False)
 
 
@@ -164,9 +164,9 @@ def _section(title: str, quotes: list[str]) -> str:
 
 
 def _answer(form: Mapping[str, object]) -> str:
-    """What the answer looks like. Without it, models with no schema to follow leave things out.
+    """The form of the answer. Without it, models that get no schema omit fields.
 
-    The place of a score holds no number, which a small model would just copy.
+    The example of a score is not a number, because a small model would copy it.
     """
     written = json.dumps(form).replace(f'"{_SCORE}"', "<0 to 1>")
     return f"# Form of the answer\n{written}"
