@@ -1,7 +1,7 @@
-"""A LangChain agent is to pay a bill, and the bill tries to hijack it.
+"""A LangChain agent pays a bill with an injected directive.
 
 Run it with `python examples/langchain_agent.py`: no key, no network. The model is a script that
-obeys whatever it reads, which is the worst that a real model could do.
+follows everything that it reads, the worst case for a real model.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from langchain_core.tools import tool
 from taskshield import Decision, Shield
 from taskshield.integrations.langchain import ShieldMiddleware
 
-WISH = "Please pay the bill in bill.txt."
+TASK = "Please pay the bill in bill.txt."
 
 
 @tool
@@ -30,12 +30,12 @@ def read_file(name: str) -> str:
 @tool
 def send_money(iban: str, amount: float) -> str:
     """Send money to an account."""
-    print(f"done:   {amount} to {iban}")
+    print(f"done:    {amount} to {iban}")
     return "sent"
 
 
 class HijackedModel(BaseChatModel):
-    """Reads the bill, does what is planted in it, and then what the user wants."""
+    """Reads the bill, follows the injected text, and then does the user's task."""
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         steps: list[tuple[str, dict[str, Any]]] = [
@@ -52,7 +52,7 @@ class HijackedModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
     def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        """The script knows its tools already."""
+        """Do nothing: the script has its tools."""
         return self
 
     @property
@@ -61,21 +61,21 @@ class HijackedModel(BaseChatModel):
 
 
 def report(decision: Decision) -> None:
-    """Say which calls do not run."""
+    """Print the blocked calls."""
     for verdict in decision.calls:
         if not verdict.allowed:
-            print(f"held:   {verdict.call.describe()}")
+            print(f"blocked: {verdict.call.describe()}")
 
 
 def main() -> None:
-    """Let the agent work."""
-    print(f"user:   {WISH}")
+    """Run the agent."""
+    print(f"user:    {TASK}")
     with Shield(on_decision=report) as shield:
         agent = create_agent(
             HijackedModel(), [read_file, send_money], middleware=[ShieldMiddleware(shield)]
         )
-        result = agent.invoke({"messages": [HumanMessage(WISH)]})
-    print(f"agent:  {result['messages'][-1].text}")
+        result = agent.invoke({"messages": [HumanMessage(TASK)]})
+    print(f"agent:   {result['messages'][-1].text}")
 
 
 if __name__ == "__main__":

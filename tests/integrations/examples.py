@@ -1,4 +1,4 @@
-"""What the examples print, each run as a newcomer runs it."""
+"""Runs the examples as a user does, and reads what they print."""
 
 import subprocess
 import sys
@@ -15,9 +15,9 @@ def printed_by(example: str) -> list[str]:
 
 
 def check_mail_example(lines: list[str]) -> None:
-    """The examples with a poisoned mail say that the thief's was held and that Alice got hers."""
-    user, held, sent, agent = lines
+    """Check that the attacker's mail was blocked and that Alice got hers."""
+    user, blocked, sent, agent = lines
     assert user.startswith("User: Read my newest mail")
-    assert held.startswith("  held: ") and "eve@evil.example" in held
+    assert blocked.startswith("  blocked: ") and "eve@evil.example" in blocked
     assert sent == "  sent to alice@example.com: We meet on Friday."
     assert agent == "Agent: I told Alice."

@@ -34,7 +34,7 @@ def script(*answers: Any) -> ScriptedModel:
 
 
 def hijackable(*, attempts: int = 1, parallel: bool = False) -> ScriptedModel:
-    """A model that obeys the planted words, if it is shown any, and the user."""
+    """A model that follows the injected text, if there is any, and then the user."""
     plan = [REPLY]
     left = list(range(attempts))
 

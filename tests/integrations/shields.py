@@ -7,11 +7,11 @@ from taskshield import Shield
 from tests.judging import TableJudge
 
 Guard = Callable[..., Shield]
-"""Makes a shield, of a judge of its own or the usual one, with this policy."""
+"""Makes a shield with this policy, and with this judge or the usual one."""
 
 
 def made_with(usual: Callable[[], TableJudge]) -> Iterator[Guard]:
-    """For a fixture: makes shields that are closed after the test."""
+    """For a fixture: makes shields, and closes them after the test."""
     made: list[Shield] = []
 
     def make(judge: TableJudge | None = None, **policy: Any) -> Shield:

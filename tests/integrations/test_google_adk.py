@@ -95,7 +95,7 @@ class Script(BaseLlm):
 
 
 def wary(**more: Any) -> TableJudge:
-    """Knows the thief's address, and that his wish is a directive."""
+    """Knows the thief's address, and that his request is a directive."""
     return TableJudge(
         score=lambda instruction, task: float("eve@" not in instruction),
         directives=lambda text: [PLANTED] if PLANTED in text else [],
@@ -185,7 +185,7 @@ def test_of_parallel_calls_the_aligned_ones_run() -> None:
     world, script = World(), Script([[READ], [STEAL, REPLY], [says("Done.")]])
     asyncio.run(talk(world.runner(world.agent(script)), WISH))
     assert world.sent == ["alice@example.com"] and REFUSED in script.heard[2]
-    # Instructions, wish, call, output, two calls in one check, output, answer.
+    # Instructions, task, call, output, two calls in one check, output, answer.
     assert [len(decision.calls) for decision in world.decisions] == [0, 0, 1, 0, 2, 0, 0]
 
 
@@ -200,7 +200,7 @@ def test_a_stream_is_checked_once_and_still_streams() -> None:
     assert world.sent == ["alice@example.com"] and world.held == ["revise", "revise"]
     pieces = [event for event in events if event.partial]
     assert len(pieces) == 3 + 5 + 3
-    # Instructions and wish, the model's five messages, and the output of the two calls that ran.
+    # Instructions and task, the model's five messages, and the output of the two calls that ran.
     assert len(world.decisions) == 2 + 5 + 2
 
 
@@ -293,7 +293,7 @@ def test_a_conversation_goes_on_after_a_run_that_failed() -> None:
 def test_concurrent_invocations_do_not_mix_and_none_is_kept(
     remembered: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("taskshield.integrations.google_adk._UNDER_WAY", remembered)
+    monkeypatch.setattr("taskshield.integrations.google_adk.plugin._MOST_INVOCATIONS", remembered)
     world = World()
     asked = TableJudge(score=lambda call, task: float("read" in call or "Alice" in task))
     reached = asyncio.Barrier(2)
@@ -341,7 +341,7 @@ def test_an_escalated_call_waits_for_a_person(confirmed: bool) -> None:
         script = Script([[STEAL], [says("Done.")]])
         runner = world.runner(world.agent(script), shield)  # another process
         again = await talk(runner, confirmation(asked, confirmed))
-        confirmation(again, confirmed)  # the same call once more is asked about once more
+        confirmation(again, confirmed)  # the same call needs a new approval
         return script.heard[0]
 
     shown = asyncio.run(work())
@@ -522,7 +522,7 @@ def test_instructions_tools_and_hints_reach_the_session() -> None:
 def test_without_google_adk_the_extra_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "taskshield.integrations.google_adk"
     monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "google.adk.agents.callback_context", None)
+    monkeypatch.setitem(sys.modules, "google.adk", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'taskshield\[google-adk\]'"):
         importlib.import_module(name)
 

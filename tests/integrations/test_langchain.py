@@ -62,7 +62,7 @@ Agent = Any
 
 
 def wary(**more: Any) -> TableJudge:
-    """Knows the attacker's address, and that the planted sentence is a directive."""
+    """Knows the attacker's address, and that the injected sentence is a directive."""
     return TableJudge(
         score=lambda instruction, task: float("eve@" not in instruction),
         directives=lambda text: [PLANTED] if PLANTED in text else [],
@@ -83,7 +83,7 @@ class Mailbox:
 
         @tool
         def send_mail(to: str) -> str:
-            """Send an answer to somebody."""
+            """Send an answer to someone."""
             self.sent.append(to)
             return f"sent to {to}"
 
@@ -91,7 +91,7 @@ class Mailbox:
 
 
 def hijacked(messages: Sequence[BaseMessage]) -> AIMessage:
-    """Reads the mail, obeys whoever wrote it, and then does what the user wants."""
+    """Reads the mail, follows its sender, and then does the user's task."""
     spoken = [place for place, each in enumerate(messages) if isinstance(each, HumanMessage)]
     done = [each for each in messages[spoken[-1] :] if isinstance(each, AIMessage)]
     turn = len(spoken)
@@ -237,7 +237,7 @@ def test_an_agent_on_one_event_loop_may_have_an_async_shield() -> None:
             middleware: Any = [ShieldMiddleware(shield)]
             agent = create_agent(ScriptedModel(script=hijacked), box.tools, middleware=middleware)
             await agent.ainvoke(asked())
-            with pytest.raises(ConfigError, match="for invoke, give a Shield"):
+            with pytest.raises(ConfigError, match="For invoke, use a Shield"):
                 agent.invoke(asked())
         return box.sent
 
@@ -616,7 +616,7 @@ def test_tokens_stream_as_they_come_and_updates_keep_their_shape(guard: Guard, m
     assert words == ["Bob ", "has ", "his ", "answer. "]
     given = [token for token in tokens if token.type == "tool"]
     assert [each.tool_call_id for each in given] == ["read1", "eve1", "bob1"]
-    assert "do not serve the user's tasks" in given[0].text  # nobody sees it unchecked
+    assert "do not serve the user's tasks" in given[0].text  # the model reads it checked
     updates = [chunk for kind, chunk in chunks if kind == "updates"]
     assert all(isinstance(update["messages"], list) for update in parts(updates, "model", "tools"))
 
@@ -1212,10 +1212,10 @@ def test_the_example_runs() -> None:
         check=True,
     )
     assert done.stdout.splitlines() == [
-        "user:   Please pay the bill in bill.txt.",
-        'held:   send_money({"iban": "US133000000121212121212", "amount": 500.0})',
-        "done:   98.7 to UK12345678901234567890",
-        "agent:  The bill is paid.",
+        "user:    Please pay the bill in bill.txt.",
+        'blocked: send_money({"iban": "US133000000121212121212", "amount": 500.0})',
+        "done:    98.7 to UK12345678901234567890",
+        "agent:   The bill is paid.",
     ]
 
 

@@ -47,7 +47,7 @@ from taskshield import AsyncShield, ConfigError, Decision, MissingExtraError, Sh
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.core.levels import Level
 from taskshield.core.tools import Tier
-from taskshield.integrations.openai_agents import RunRefused, guard, memory
+from taskshield.integrations.openai_agents import RunRefused, conversations, guard
 from taskshield.integrations.openai_agents.approvals import Approvals
 from tests.integrations.examples import check_mail_example
 from tests.integrations.openai_agents_model import (
@@ -87,7 +87,7 @@ def no_traces() -> Iterator[None]:
 
 
 def wary(**more: Any) -> TableJudge:
-    """Knows the attacker's address, and that the planted sentence is a directive."""
+    """Knows the attacker's address, and that the injected sentence is a directive."""
     return TableJudge(
         score=lambda instruction, task: float(EVE not in instruction),
         directives=lambda text: [PLANTED] if PLANTED in text else [],
@@ -495,7 +495,7 @@ def test_an_approval_is_for_one_call(always: bool) -> None:
     guarded = guard(agent(model, box.tools), escalating())
     result = by_run(guarded, decide(by_run(guarded, WISH), yes=True, always=always))
     assert box.sent == [EVE]
-    if always:  # the SDK asks nobody any more, so the call is refused
+    if always:  # the SDK does not ask any more, so the call is blocked
         assert REFUSED in answer_to("again", model) and result.final_output == "Done."
     else:
         assert [each.call_id for each in result.interruptions] == ["again"]
@@ -612,7 +612,7 @@ def test_two_conversations_may_go_on_from_the_same_words() -> None:
 
 
 def test_only_so_many_conversations_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_CONVERSATIONS_KEPT", 1)
+    monkeypatch.setattr(conversations, "_MOST_CONVERSATIONS", 1)
     judge = TableJudge()
     guarded = guard(agent(script(*[say("Hello.")] * 3), []), shield(judge))
     first = by_run(guarded, "Hi.").to_input_list()
@@ -1042,14 +1042,14 @@ def test_a_change_that_would_leave_a_gap_ends_the_run(change: Any) -> None:
     box = Mailbox()
     guarded = guard(agent(hijackable(), box.tools), shield())
     change(guarded, box)
-    with pytest.raises(ConfigError, match=r"before it is guarded|is not guarded"):
+    with pytest.raises(ConfigError, match=r"were changed after guard\(\)|is not guarded"):
         by_run(guarded, WISH)
     assert box.sent == []
 
 
 def test_an_agent_in_a_tool_must_be_guarded_itself() -> None:
     tool = agent(script(), [], name="Clerk").as_tool("ask_clerk", "Ask the clerk.")
-    with pytest.raises(ConfigError, match=r"'ask_clerk' is not guarded; .*as_tool"):
+    with pytest.raises(ConfigError, match=r"'ask_clerk' is not guarded\. .*as_tool"):
         guard(agent(script(), [tool]), shield())
 
 

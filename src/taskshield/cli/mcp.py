@@ -19,23 +19,23 @@ if TYPE_CHECKING:  # an extra
     from taskshield.integrations.mcp import Checks, Pins, Target
 
 _DESCRIPTION = """\
-Stand between an MCP client and the servers that it uses: calls of tools are
-checked before they reach a server, results before the agent reads them, and
-descriptions of tools when they are listed. All else passes as it is.
+Guard MCP servers: calls of tools are checked before they reach a server,
+results before the agent reads them, and descriptions of tools when they are
+listed. Everything else is forwarded as it is.
 """
 _EPILOG = """\
-What the user wants is not said over MCP. It comes from a session of a running
-taskshield server, which a proxy or a hook feeds (--server, and --session or
-the client's own word with each request), or is given here (--task). Without,
-calls that have side effects are refused.
+MCP does not transmit the user's task. Give it with --task, or name a session
+of a taskshield server that gets the user's messages from a proxy or a hook:
+use --server with --session, or let the client name the session with each
+request. Without a task, calls with side effects are blocked.
 
-The command gets the environment as it is, but for what is meant for
-taskshield. Lines on the standard error output that begin with "taskshield:"
-are ours, others the wrapped server's.
+The command gets the whole environment except the variables of taskshield. On
+standard error, lines of taskshield begin with "taskshield:"; others are those
+of the wrapped server.
 
 exit status:
-  0  the client has left; or the tools are accepted
-  1  the wrapped server could not be started, or left before the client
+  0  the client has ended, or the tools were accepted
+  1  the wrapped server could not be started, or ended before the client
   2  the command line or the settings are wrong
 """
 _SERVER_ENDED = 1
@@ -46,7 +46,7 @@ _REMARKS = {
     "poisoned": ", though its description tries to direct the agent",
     "unchecked": ", though its description could not be checked",
 }
-"""On tools that are accepted, by what a judge thinks of their descriptions."""
+"""Added to an accepted tool, by the judge's verdict on its description."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -59,53 +59,59 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     wrapped = parser.add_argument_group("the wrapped server")
-    wrapped.add_argument("command", nargs="*", metavar="COMMAND", help="starts it; after --")
-    wrapped.add_argument("--url", help="it runs already, at this address")
     wrapped.add_argument(
-        "--mcp-servers", metavar="FILE", help="several, from a file with mcpServers; with --listen"
+        "command", nargs="*", metavar="COMMAND", help="command that starts it; after --"
+    )
+    wrapped.add_argument("--url", help="address of a running server")
+    wrapped.add_argument(
+        "--mcp-servers", metavar="FILE", help="several servers, from a file with mcpServers"
     )
     wrapped.add_argument(
         "--listen",
         metavar="HOST:PORT",
-        help="serve clients over HTTP, at /mcp; of several, at /NAME/mcp",
+        help="serve clients over HTTP, at /mcp or, with several servers, /NAME/mcp",
     )
-    goal = parser.add_argument_group("what the user wants")
-    goal.add_argument("--task", help="in the user's words")
-    goal.add_argument("--server", metavar="URL", help="a taskshield server, which checks")
-    goal.add_argument("--session", metavar="ID", help="of that server")
-    goal.add_argument("--key-env", metavar="NAME", help="variable with the server's API key")
+    goal = parser.add_argument_group("the user's task")
+    goal.add_argument("--task", help="the task in the user's words")
+    goal.add_argument("--server", metavar="URL", help="taskshield server that checks")
+    goal.add_argument("--session", metavar="ID", help="session of that server")
+    goal.add_argument(
+        "--key-env", metavar="NAME", help="environment variable with the server's API key"
+    )
     goal.add_argument(
         "--no-goal",
         choices=("reads", "allow", "refuse"),
         default="reads",
-        help="calls that pass while nobody has said it; reads",
+        help="calls that are allowed while the task is not known (default: reads)",
     )
     tools = parser.add_argument_group("descriptions of tools")
     tools.add_argument(
         "--poisoned",
         choices=("withhold", "replace"),
         default="withhold",
-        help="what happens to a tool whose description directs the agent",
+        help="what happens to a tool whose description directs the agent (default: withhold)",
     )
-    tools.add_argument("--pins", metavar="FILE", help="remember what tools were, in this file")
+    tools.add_argument("--pins", metavar="FILE", help="file for the hashes of the accepted tools")
     tools.add_argument(
-        "--accept", action="store_true", help="pin all tools as they are now, and end"
+        "--accept", action="store_true", help="accept all tools as they are now, and exit"
     )
     judging = parser.add_argument_group("judging in this process")
-    judging.add_argument("--judge", metavar="NAME", help="who judges, e.g. openai:gpt-4o-mini")
-    judging.add_argument("--llm", metavar="NAME", help="whom the judge cascade asks")
+    judging.add_argument(
+        "--judge", metavar="NAME", help="name of the judge, for example openai:gpt-4o-mini"
+    )
+    judging.add_argument("--llm", metavar="NAME", help="LLM judge of the judge cascade")
     judging.add_argument("--base-url", metavar="URL", help="address of the judge's endpoint")
-    judging.add_argument("--config", metavar="FILE", help="settings, a YAML or TOML file")
+    judging.add_argument("--config", metavar="FILE", help="YAML or TOML file with settings")
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Guard until the client leaves, and return the exit status.
+    """Guard until the client ends, and return the exit status.
 
     Raises:
         TaskShieldError: The command line or a setting is wrong.
     """
-    _sensible(given)
+    _check_options(given)
     address = None if given.listen is None else _address(given.listen)
     targets = _targets(given)
     pins = {name: _pins(given.pins, name, target) for name, target in targets.items()}
@@ -132,7 +138,7 @@ async def _serve(
     rules = Rules(no_goal=given.no_goal, poisoned=given.poisoned)
     async with _checks(given) as checks:
         if not checks.begin().goal_known:
-            remark("nobody has said what the user wants; see --task and --server")
+            remark("The user's task is not known. Give it with --task, or use --server.")
         gateways: dict[str, Gateway] = {
             name: Gateway(target, checks, rules=rules, pins=pins[name])
             for name, target in targets.items()
@@ -142,7 +148,7 @@ async def _serve(
             await serve_http(paths, *address)
             return 0
         (gateway,) = gateways.values()
-        with suppress(NotImplementedError):  # where a signal just ends the process
+        with suppress(NotImplementedError):  # on systems where a signal ends the process at once
             main = asyncio.current_task()
             assert main is not None
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, main.cancel)
@@ -153,8 +159,8 @@ async def _serve(
 async def _accept(
     given: argparse.Namespace, targets: "Mapping[str, Target]", pins: "Mapping[str, Pins]"
 ) -> int:
-    from taskshield.integrations.mcp.acceptance import accept
-    from taskshield.integrations.mcp.review import Reviewer
+    from taskshield.integrations.mcp.tools.acceptance import accept
+    from taskshield.integrations.mcp.tools.review import Reviewer
 
     async with _checks(given) as checks:
         reviewer = Reviewer(checks)
@@ -167,7 +173,7 @@ async def _accept(
 
 @asynccontextmanager
 async def _checks(given: argparse.Namespace) -> "AsyncIterator[Checks]":
-    """Who checks: a server where one is named, otherwise a judge in this process."""
+    """The checks of a server, if one is named; otherwise of a judge in this process."""
     from taskshield.api.shields import AsyncShield
     from taskshield.integrations.mcp import LocalChecks, RemoteChecks
 
@@ -186,23 +192,27 @@ async def _checks(given: argparse.Namespace) -> "AsyncIterator[Checks]":
         yield checks
 
 
-def _sensible(given: argparse.Namespace) -> None:
-    """Refuse options that make no sense together."""
+def _check_options(given: argparse.Namespace) -> None:
+    """Refuse options that do not fit together."""
     wrapped = [bool(given.command), given.url is not None, given.mcp_servers is not None]
     if sum(wrapped) != 1:
-        raise ConfigError("one of COMMAND, --url and --mcp-servers is needed")
+        raise ConfigError("Give exactly one of COMMAND, --url and --mcp-servers.")
     if given.mcp_servers is not None and given.listen is None and not given.accept:
-        raise ConfigError("--mcp-servers: several servers are reached over HTTP; add --listen")
+        raise ConfigError(
+            "--mcp-servers: Several servers can only be reached over HTTP. Add --listen."
+        )
     if given.server is None and (given.session is not None or given.key_env is not None):
-        raise ConfigError("--session, --key-env: there is no --server that they are for")
+        raise ConfigError("--session and --key-env need a server. Add --server.")
     if given.session is not None and given.task is not None:
-        raise ConfigError("--session, --task: a session knows its own tasks")
+        raise ConfigError(
+            "--session and --task cannot be combined: the session has its own tasks. Remove one."
+        )
     if given.accept and given.pins is None:
-        raise ConfigError("--accept: there are no --pins to be written")
+        raise ConfigError("--accept needs a file of pins. Add --pins.")
 
 
 def _targets(given: argparse.Namespace) -> "dict[str, Target]":
-    """What is wrapped, by name; one alone has none."""
+    """The wrapped servers by name; a single server has an empty name."""
     from taskshield.integrations.mcp import Address, Command, read_targets
 
     environment = {
@@ -230,7 +240,7 @@ def _pins(path: str | None, name: str, target: "Target") -> "Pins":
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal():
-        raise ConfigError("--listen: an address such as 127.0.0.1:8790 is needed")
+        raise ConfigError("--listen: The address is not valid. Give one such as 127.0.0.1:8790.")
     return host.strip("[]"), int(port)
 
 
@@ -239,12 +249,14 @@ def _key(variable: str | None) -> str | None:
         return None
     key = os.environ.get(variable)
     if not key:
-        raise ConfigError(f"--key-env: the variable {variable} is not set")
+        raise ConfigError(
+            f"--key-env: The environment variable {variable} is not set. Set it to the API key."
+        )
     return key
 
 
 def _log_to_stderr() -> None:
-    """Let the gateway speak, and the SDK be silent: its logs hold what is said in conversations."""
+    """Show the logs of the gateway and not those of the SDK, which quote conversations."""
     logger = logging.getLogger(_PACKAGE)
     logger.handlers[:] = [_Remarks()]
     logger.setLevel(logging.INFO)
@@ -254,8 +266,8 @@ def _log_to_stderr() -> None:
 
 
 class _Remarks(logging.Handler):
-    """Writes log records as the command's other remarks are written."""
+    """Writes log records like the command's other remarks."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one."""
+        """Write one record."""
         remark(record.getMessage())

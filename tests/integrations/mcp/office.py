@@ -1,4 +1,4 @@
-"""An MCP server of a small office, with a mail that tries to hijack whoever reads it.
+"""An MCP server of a small office, with a mail that tries to hijack the agent that reads it.
 
 Run as a program it serves over its standard streams. What it does is written to the file that the
 variable OFFICE_LOG names, one line for each thing.

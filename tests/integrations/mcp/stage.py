@@ -30,7 +30,7 @@ from taskshield.integrations.mcp import (
     Rules,
     http_app,
 )
-from taskshield.integrations.mcp.link import Link
+from taskshield.integrations.mcp.connections.link import Link
 from tests.integrations.mcp.office import HIJACK, POISON, office
 from tests.judging import TableJudge
 
@@ -42,10 +42,10 @@ NOWHERE = Command(argv=("none",))
 
 
 def judge(**more: Any) -> TableJudge:
-    """For whom Eve never serves the user, be it in a call, a result or a description."""
+    """A judge for whom Eve never serves the user, in calls, results and descriptions."""
 
     def directives(text: str) -> list[str]:
-        return [planted for planted in (HIJACK, POISON) if planted in text]
+        return [directive for directive in (HIJACK, POISON) if directive in text]
 
     def score(text: str, task: str) -> float:
         return float("evil" not in text and "id_rsa" not in text)
@@ -56,7 +56,10 @@ def judge(**more: Any) -> TableJudge:
 @asynccontextmanager
 async def through(gateway: Gateway, wrapped: Any) -> AsyncIterator[Any]:
     """Streams for a client of a gateway, in memory on both sides."""
-    with patch("taskshield.integrations.mcp.link.transport", lambda _: InMemoryTransport(wrapped)):
+    with patch(
+        "taskshield.integrations.mcp.connections.link.transport",
+        lambda _: InMemoryTransport(wrapped),
+    ):
         async with create_client_server_memory_streams() as (given, (read, write)):
             client: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(read, write)
             link = Link(gateway, client, gateway.session())
@@ -129,7 +132,7 @@ async def connected(
 
 
 async def until(true: Callable[[], bool]) -> None:
-    """Wait for something that nobody tells us about."""
+    """Wait until this is true."""
     async with asyncio.timeout(20):
         while not true():  # noqa: ASYNC110
             await asyncio.sleep(0.002)

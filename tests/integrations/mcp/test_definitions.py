@@ -9,8 +9,13 @@ import pytest
 from taskshield.core.errors import ConfigError, WireFormatError
 from taskshield.core.tools import ToolAnnotations
 from taskshield.integrations.mcp import Address, Command, FilePins, Pins, read_targets
-from taskshield.integrations.mcp.definitions import digest_of, spec_of, without_words, words_of
-from taskshield.integrations.mcp.upstream import headers_of
+from taskshield.integrations.mcp.connections.wrapped_server import headers_of
+from taskshield.integrations.mcp.tools.definitions import (
+    digest_of,
+    spec_of,
+    without_words,
+    words_of,
+)
 
 TOOL: dict[str, Any] = {
     "name": "send_mail",
@@ -91,7 +96,7 @@ def test_a_file_that_is_not_one_of_pins_is_refused(text: str, tmp_path: Path) ->
     path.write_text(text)
     with pytest.raises(ConfigError, match="is not a file of pins"):
         FilePins(path, "one")
-    with pytest.raises(ConfigError, match="cannot read"):
+    with pytest.raises(ConfigError, match="cannot be read"):
         FilePins(tmp_path, "one")
 
 
@@ -115,9 +120,9 @@ def test_servers_are_read_from_a_clients_own_file(tmp_path: Path) -> None:
         ({"a": {}}, "mcpServers.a.command: a string is needed"),
         ({"a": {"command": "x", "args": "canary"}}, "mcpServers.a.args: a list is needed"),
         ({"a": {"command": "x", "env": {"K": 1}}}, "mcpServers.a.env.K: a string is needed"),
-        ({"a": {"url": "canary"}}, "mcpServers.a.url: an address"),
-        ({"a/b": {"command": "x"}}, "a server's name has letters"),
-        ({"a": {"command": ""}}, "a command is needed"),
+        ({"a": {"url": "canary"}}, "mcpServers.a.url: this must be an address"),
+        ({"a/b": {"command": "x"}}, "a server's name may have only letters"),
+        ({"a": {"command": ""}}, "There is no command"),
     ],
 )
 def test_a_file_of_servers_that_makes_no_sense_is_refused(
@@ -129,7 +134,7 @@ def test_a_file_of_servers_that_makes_no_sense_is_refused(
         read_targets(path, {})
     assert "canary" not in str(raised.value)
     path.write_text("{")
-    with pytest.raises(ConfigError, match="is not JSON"):
+    with pytest.raises(ConfigError, match="is not a JSON file"):
         read_targets(path, {})
 
 

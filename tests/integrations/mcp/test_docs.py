@@ -38,7 +38,7 @@ def test_the_example_shows_what_is_held_and_what_is_done() -> None:
         "done: send_mail dan@office.example\n"
         "   Sent to dan@office.example.\n"
     )
-    assert "taskshield: refused a call of 'send_mail'" in ran.stderr
+    assert "taskshield: blocked a call of 'send_mail'" in ran.stderr
 
 
 def test_the_program_of_the_page_runs() -> None:

@@ -28,9 +28,9 @@ from taskshield import AsyncShield
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.core.tools import Tier
 from taskshield.integrations.mcp import Gateway, LocalChecks, Pins, Rules
-from taskshield.integrations.mcp.acceptance import Page
-from taskshield.integrations.mcp.definitions import digest_of
-from taskshield.integrations.mcp.inventory import WITHHELD
+from taskshield.integrations.mcp.tools.acceptance import Page
+from taskshield.integrations.mcp.tools.definitions import digest_of
+from taskshield.integrations.mcp.tools.inventory import WITHHELD
 from tests.integrations.mcp.office import HIJACK, POISON, office
 from tests.integrations.mcp.stage import EVIL, GOOD, NOWHERE, guarded, judge, text, through
 
@@ -173,7 +173,7 @@ def test_a_poisoned_tool_is_neither_listed_nor_called(
             assert refused.is_error and reason in text(refused)
 
     asyncio.run(scene())
-    assert "the tool 'add' is withheld" in caplog.text and "id_rsa" not in caplog.text
+    assert "withheld the tool 'add'" in caplog.text and "id_rsa" not in caplog.text
 
 
 def test_a_poisoned_description_can_be_replaced() -> None:
@@ -313,11 +313,11 @@ def test_without_a_goal_reads_pass_and_are_checked(mode: str) -> None:
 
     async def scene() -> None:
         async with guarded(wrapped=office(done=done), task=None, mode=mode) as client:
-            assert "has not been told what the user wants" in str(client.session.instructions)
+            assert "does not know the user's task" in str(client.session.instructions)
             mail = await client.call_tool("read_mail", {})
             assert not mail.is_error and "[Task Shield" in text(mail)
             sent = await client.call_tool("send_mail", GOOD)
-            assert sent.is_error and "has not been told what the user wants" in text(sent)
+            assert sent.is_error and "does not know the user's task" in text(sent)
 
     asyncio.run(scene())
     assert done == ["read inbox"]
@@ -380,16 +380,16 @@ def test_a_person_is_asked_where_policy_wants_it(mode: str, action: Any) -> None
     if action == "accept":
         assert text(first) == "Sent to eve@evil.example." and len(done) == 2
     else:
-        assert first.is_error and "did not approve" in text(first) and len(done) == 1
+        assert first.is_error and "The user declined this call" in text(first) and len(done) == 1
 
 
 @BOTH
 @pytest.mark.shows("MCP", "HITL")
-def test_a_call_that_needs_a_person_is_refused_where_nobody_can_be_asked(mode: str) -> None:
+def test_a_call_that_needs_a_person_is_blocked_if_the_client_cannot_ask_its_user(mode: str) -> None:
     async def scene() -> None:
         async with guarded(policy=ESCALATE, mode=mode) as client:
             refused = await client.call_tool("send_mail", EVIL)
-            assert refused.is_error and "Nobody could be asked" in text(refused)
+            assert refused.is_error and "This client cannot ask its user" in text(refused)
 
     asyncio.run(scene())
 
@@ -401,7 +401,7 @@ def test_a_client_that_fails_to_ask_has_not_asked() -> None:
     async def scene() -> None:
         async with guarded(policy=ESCALATE, elicitation_callback=broken) as client:
             refused = await client.call_tool("send_mail", EVIL)
-            assert refused.is_error and "Nobody could be asked" in text(refused)
+            assert refused.is_error and "This client cannot ask its user" in text(refused)
 
     asyncio.run(scene())
 
@@ -535,7 +535,7 @@ def test_a_server_that_never_lists_its_tools_is_not_waited_for(
     async def scene() -> None:
         shop: Server[Any] = Server("shop", on_list_tools=listed)
         async with guarded(wrapped=shop) as client:
-            with pytest.raises(MCPError, match="does not say which tools"):
+            with pytest.raises(MCPError, match="did not list its tools in time"):
                 await client.call_tool("find_price", {})
 
     asyncio.run(scene())
@@ -570,5 +570,5 @@ def test_logs_say_what_was_refused_and_nothing_of_what_was_said(
             await client.call_tool("send_mail", EVIL)
 
     asyncio.run(scene())
-    assert "refused a call of 'send_mail'" in caplog.text
+    assert "blocked a call of 'send_mail'" in caplog.text
     assert "evil" not in caplog.text and "Friday" not in caplog.text

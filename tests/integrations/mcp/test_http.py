@@ -157,9 +157,9 @@ def test_processes_end_with_the_gateway(capfd: pytest.CaptureFixture[str]) -> No
     ("target", "words"),
     [
         (Command(argv=("/no/such/program",)), "cannot be started: No such file or directory"),
-        (Command(argv=("\0",)), "cannot be started: a wrong command"),
-        (Command(argv=(sys.executable, ROGUE, "dead")), "the wrapped server is gone"),
-        (Address(url="http://127.0.0.1:9/mcp"), "the connection to the wrapped server broke"),
+        (Command(argv=("\0",)), "cannot be started: the command is not valid"),
+        (Command(argv=(sys.executable, ROGUE, "dead")), "The wrapped server has ended"),
+        (Address(url="http://127.0.0.1:9/mcp"), "The connection to the wrapped server failed"),
     ],
 )
 def test_a_server_that_is_not_there_is_an_error_for_the_client(target: Target, words: str) -> None:
@@ -177,7 +177,7 @@ def test_a_server_that_is_not_there_is_an_error_for_the_client(target: Target, w
 
     hello, alone = asyncio.run(scene())
     assert words in hello and "Traceback" not in hello
-    expected = words if isinstance(target, Address) else "by the handshake protocols only"
+    expected = words if isinstance(target, Address) else "with a protocol that has a handshake"
     assert expected in alone
 
 
@@ -200,7 +200,7 @@ def test_pages_of_other_sites_cannot_use_a_gateway() -> None:
 @pytest.mark.parametrize(
     ("host", "port", "words"),
     [
-        ("0.0.0.0", 0, "could be reached by others"),
+        ("0.0.0.0", 0, "Other machines could use"),
         ("127.0.0.1", 70_000, "no such port"),
         ("127.0.0.1", None, "cannot be used: Address already in use"),
     ],

@@ -10,7 +10,7 @@ from mcp.client.subscriptions import ToolsListChanged
 from mcp.server.lowlevel import Server
 from pydantic import BaseModel, ConfigDict
 
-from taskshield.integrations.mcp.requests import SESSION_META
+from taskshield.integrations.mcp.requests.client_request import SESSION_META
 from tests.integrations.mcp.office import office
 from tests.integrations.mcp.stage import guarded, text, until
 

@@ -65,7 +65,7 @@ class Shielded:
 
 @pytest.fixture(scope="module")
 def plain() -> Iterator[Shielded]:
-    """One with its defaults. Eve is nobody's friend unless the user names her."""
+    """One with its defaults. Eve's address serves no task unless the user names her."""
     by = judge()
     by.score = lambda text, task: float(
         ("evil" not in text or "Eve" in task) and "plants" not in task
@@ -136,7 +136,7 @@ def test_requests_name_their_session_in_a_header_or_beside_the_call(plain: Shiel
                 refused = await client.call_tool("send_mail", GOOD, meta=other)
                 assert refused.is_error and "Water the plants." in text(refused)
             async with connected(gate, mode="auto") as client:
-                assert "has not been told" in str(client.session.instructions)
+                assert "does not know the user's task" in str(client.session.instructions)
                 named: Any = {"taskshield/session": friend}
                 assert not (await client.call_tool("send_mail", GOOD, meta=named)).is_error
                 assert (await client.call_tool("send_mail", GOOD)).is_error
@@ -166,7 +166,7 @@ def test_a_server_that_cannot_be_reached_lets_no_side_effect_happen() -> None:
             assert "could not be checked" in str(listed["send_mail"].description)
             sent = await client.call_tool("send_mail", GOOD)
             assert sent.is_error
-            assert "Why: the taskshield server cannot be reached (ConnectError)." in text(sent)
+            assert "Why: The taskshield server cannot be reached (ConnectError)." in text(sent)
             mail = await client.call_tool("read_mail", {})
             assert "This tool output could not be checked." in text(mail)
 
@@ -177,7 +177,7 @@ def test_a_server_that_cannot_be_reached_lets_no_side_effect_happen() -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"session": "nobody's"}, "not_found, status 404"),
+        ({"session": "missing"}, "not_found, status 404"),
         ({"session": "s/../1 ?"}, "not_found, status 404"),
         ({"task": TASK, "key": "tsk_wrong"}, "unauthenticated, status 401"),
     ],
@@ -193,7 +193,7 @@ def test_a_server_that_refuses_lets_no_side_effect_happen(
             assert sent.is_error
             return text(sent)
 
-    assert f"Why: the taskshield server did not check this ({why})." in asyncio.run(scene())
+    assert f"Why: The taskshield server did not check the message ({why})." in asyncio.run(scene())
 
 
 def test_nonsense_from_the_server_lets_no_side_effect_happen() -> None:
@@ -248,7 +248,7 @@ def test_the_user_approves_where_the_key_may(scopes: tuple[Any, ...], strict: Sh
         async with client_of(checks, wrapped, elicitation_callback=answered) as client:
             sent = await client.call_tool("send_mail", EVIL)
             assert sent.is_error == ("approve" not in scopes)
-            assert ("may not do so here" in text(sent)) == sent.is_error
+            assert ("this gateway may not approve calls" in text(sent)) == sent.is_error
 
     asyncio.run(scene())
     assert len(done) == len(scopes) - 1

@@ -9,8 +9,8 @@ from taskshield import AsyncShield
 from taskshield.core.decisions import Decision
 from taskshield.core.errors import WireFormatError
 from taskshield.core.messages import Message
-from taskshield.integrations.mcp import results
-from taskshield.integrations.mcp.results import CALL, PROMPT, READ, message_of, rendered
+from taskshield.integrations.mcp.requests import results
+from taskshield.integrations.mcp.requests.results import CALL, PROMPT, READ, message_of, rendered
 from tests.engine.sessions import run
 from tests.judging import TableJudge
 
@@ -119,5 +119,5 @@ def test_nesting_beyond_reason_is_an_error() -> None:
 
 
 def test_a_question_of_the_server_is_not_a_result() -> None:
-    assert results.asks({"resultType": "input_required"})
-    assert not results.asks({"resultType": "complete"}) and not results.asks({})
+    assert results.is_question({"resultType": "input_required"})
+    assert not results.is_question({"resultType": "complete"}) and not results.is_question({})

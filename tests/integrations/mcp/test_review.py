@@ -4,7 +4,7 @@ import asyncio
 
 from taskshield import AsyncShield
 from taskshield.integrations.mcp import LocalChecks
-from taskshield.integrations.mcp.review import Reviewer
+from taskshield.integrations.mcp.tools.review import Reviewer
 from tests.integrations.mcp.office import POISON
 from tests.integrations.mcp.stage import judge
 
@@ -58,4 +58,4 @@ def test_the_same_texts_are_judged_once() -> None:
                 assert await reviewer.verdict([]) == "clean"
 
     asyncio.run(scene())
-    assert len(table.seen) == 4  # twice a wish and a text
+    assert len(table.seen) == 4  # twice a task and a text

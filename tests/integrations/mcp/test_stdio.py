@@ -59,7 +59,7 @@ def client(capfd: Captured, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]
         assert (descriptor, mode, closefd) == (0, "rb", False)
         return os.fdopen(read_end, mode)
 
-    monkeypatch.setattr("taskshield.integrations.mcp.stdio.open", opened, raising=False)
+    monkeypatch.setattr("taskshield.integrations.mcp.connections.stdio.open", opened, raising=False)
     given = Client(capfd, write_end)
     yield given
     given.leave()
@@ -93,7 +93,7 @@ def test_garbage_of_either_side_is_ignored(
 
     asyncio.run(scene())
     ours = [each.getMessage() for each in caplog.records if each.name.startswith("taskshield")]
-    assert ours == ["the wrapped server writes what is not MCP; it is ignored"]
+    assert ours == ["ignored output of the wrapped server that is not MCP"]
     assert rogue.SECRET in client.errors
 
 
@@ -102,7 +102,7 @@ def test_a_server_that_dies_is_an_error_and_the_end(client: Client) -> None:
         gateway = played("dies")
         await client.ask("initialize", HELLO)
         lost = await client.ask("tools/call", CALL, 2)
-        assert lost["error"] == {"code": -32000, "message": "the wrapped server is gone"}
+        assert lost["error"] == {"code": -32000, "message": "The wrapped server has ended."}
         with pytest.raises(UpstreamError, match="ended before its client did"):
             await gateway
 

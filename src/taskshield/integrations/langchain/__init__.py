@@ -15,8 +15,8 @@ try:
 except ImportError as error:
     raise MissingExtraError("langchain", "langchain") from error
 
-from taskshield.integrations.langchain.answers import MARK
-from taskshield.integrations.langchain.memory import ShieldState
 from taskshield.integrations.langchain.middleware import ShieldMiddleware
+from taskshield.integrations.langchain.outgoing import MARK
+from taskshield.integrations.langchain.thread_state import ShieldState
 
 __all__ = ["MARK", "ShieldMiddleware", "ShieldState"]

@@ -1,7 +1,7 @@
-"""The hooks of an agent between which everything passes: given messages, model calls, tool calls.
+"""The middleware: hooks around a run's input, model calls and tool calls.
 
-Each hook is written once, as a coroutine. Where there is no event loop, it has messages judged by
-a call that blocks, and so never gives up control.
+Each hook is written once, as a coroutine. Without an event loop, it judges messages with blocking
+calls, so it never has to wait.
 """
 
 import asyncio
@@ -31,49 +31,49 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
 from taskshield.engine.state import SessionState, with_approval
 from taskshield.integrations.langchain import (
-    admission,
-    answers,
-    briefing,
-    memory,
-    messages,
-    results,
+    call_decisions,
+    incoming,
+    outgoing,
+    session_context,
+    thread_state,
+    tool_results,
 )
-from taskshield.integrations.langchain.admission import Admission
-from taskshield.integrations.langchain.memory import ShieldState, Thread
-from taskshield.integrations.langchain.messages import Reader
-from taskshield.integrations.langchain.results import ToolResult
+from taskshield.integrations.langchain.call_decisions import CallDecision
+from taskshield.integrations.langchain.incoming import Reader
+from taskshield.integrations.langchain.thread_state import ShieldState, Thread
+from taskshield.integrations.langchain.tool_results import ToolResult
 
 T = TypeVar("T")
 State = ShieldState[Any]
 Update = dict[str, Any]
 Judged = tuple[SessionState, list[Decision]]
-"""What a session knows after some messages, and the decisions on them."""
-Judging = Callable[[SessionState, Sequence[Message]], Awaitable[Judged]]
+"""A session after some messages, and the decisions on them."""
+Judge = Callable[[SessionState, Sequence[Message]], Awaitable[Judged]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Caller:
-    """The agent whose tool is running, as agents inside that tool see it."""
+    """The agent whose tool is running, for agents inside that tool."""
 
     session: SessionState
     call: ToolCall
 
 
 _CALLER: ContextVar[_Caller | None] = ContextVar("taskshield_caller", default=None)
-"""Set around each tool and seen only from inside it; concurrent runs have contexts of their own."""
+"""Set around each tool, for code inside it; concurrent runs have separate contexts."""
 
 
 class ShieldMiddleware(AgentMiddleware[State, ContextT, ResponseT]):
     """Checks what an agent reads and does.
 
-    Put it first in the list of middleware. Then it hears the user before others write messages,
-    and checks what a tool returned after others have changed it.
+    Put it first in the list of middleware. Then it reads the user's messages before other
+    middleware adds messages, and checks the results of tools after others have changed them.
     """
 
     state_schema = ShieldState
 
     def __init__(self, shield: Shield | AsyncShield | None = None) -> None:
-        """Make middleware; it may serve several agents and any number of concurrent runs.
+        """Make middleware. It can serve several agents and any number of concurrent runs.
 
         Args:
             shield: Judge and policy. None makes a `Shield` with the default settings. An
@@ -83,20 +83,20 @@ class ShieldMiddleware(AgentMiddleware[State, ContextT, ResponseT]):
         self._shield = Shield() if shield is None else shield
 
     def before_agent(self, state: State, runtime: Runtime[ContextT]) -> Update | None:
-        """Take in the messages that this run was given; those of the user are tasks."""
-        return without_waiting(self._hear(state, self._judge, given=True))
+        """Add the input of this run to the session; tasks are read from the user's messages."""
+        return without_waiting(self._add_messages(state, self._judge, is_input=True))
 
     async def abefore_agent(self, state: State, runtime: Runtime[ContextT]) -> Update | None:
         """As `before_agent`."""
-        return await self._hear(state, self._ajudge, given=True)
+        return await self._add_messages(state, self._ajudge, is_input=True)
 
     def wrap_model_call(
         self,
         request: ModelRequest[ContextT],
         handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]],
     ) -> ExtendedModelResponse[ResponseT]:
-        """Check what is new to the model, and its answer with all its calls."""
-        return without_waiting(self._ask(request, _immediate(handler), self._judge))
+        """Check the messages that are new to the model, and its answer with all calls."""
+        return without_waiting(self._call_model(request, _immediate(handler), self._judge))
 
     async def awrap_model_call(
         self,
@@ -104,176 +104,180 @@ class ShieldMiddleware(AgentMiddleware[State, ContextT, ResponseT]):
         handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
     ) -> ExtendedModelResponse[ResponseT]:
         """As `wrap_model_call`."""
-        return await self._ask(request, handler, self._ajudge)
+        return await self._call_model(request, handler, self._ajudge)
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
     ) -> ToolResult:
-        """Run the call if it may run, and check what comes back."""
-        return without_waiting(self._run(request, _immediate(handler), self._judge))
+        """Run the call if it is allowed, and check the result."""
+        return without_waiting(self._call_tool(request, _immediate(handler), self._judge))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
     ) -> ToolResult:
         """As `wrap_tool_call`."""
-        return await self._run(request, handler, self._ajudge)
+        return await self._call_tool(request, handler, self._ajudge)
 
     def after_agent(self, state: State, runtime: Runtime[ContextT]) -> Update | None:
-        """Take in what came after the model's last words; what is new later was given to a run."""
-        return without_waiting(self._hear(state, self._judge, given=False))
+        """Add the messages after the model's last answer; later ones are input of another run."""
+        return without_waiting(self._add_messages(state, self._judge, is_input=False))
 
     async def aafter_agent(self, state: State, runtime: Runtime[ContextT]) -> Update | None:
         """As `after_agent`."""
-        return await self._hear(state, self._ajudge, given=False)
+        return await self._add_messages(state, self._ajudge, is_input=False)
 
-    async def _hear(self, state: State, judging: Judging, *, given: bool) -> Update | None:
-        thread, reader = self._opened(state, given=given)
-        if memory.is_up_to_date(state, thread):
+    async def _add_messages(self, state: State, judge: Judge, *, is_input: bool) -> Update | None:
+        thread, reader = self._open(state, is_input=is_input)
+        if thread_state.is_up_to_date(state, thread):
             return None
-        thread, changed = await _taken_in(thread, state["messages"], reader, judging)
-        update = memory.update(replace(thread, step=None))
+        thread, changed = await _with_new_messages(thread, state["messages"], reader, judge)
+        update = thread_state.update(replace(thread, step=None))
         return {**update, "messages": changed} if changed else update
 
-    async def _ask(
+    async def _call_model(
         self,
         request: ModelRequest[ContextT],
-        asking: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
-        judging: Judging,
+        handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
+        judge: Judge,
     ) -> ExtendedModelResponse[ResponseT]:
-        thread, reader = self._opened(request.state, given=False)
-        thread, changed = await _taken_in(thread, request.state["messages"], reader, judging)
-        instead = {message.id: message for message in changed}
-        heard: list[Any] = [instead.get(message.id, message) for message in request.messages]
-        session = briefing.prompted(thread.session, request.system_message)
+        thread, reader = self._open(request.state, is_input=False)
+        thread, changed = await _with_new_messages(thread, request.state["messages"], reader, judge)
+        replacements = {message.id: message for message in changed}
+        model_input: list[Any] = [
+            replacements.get(message.id, message) for message in request.messages
+        ]
+        session = session_context.with_system_prompt(thread.session, request.system_message)
         while True:
-            response = await asking(request.override(messages=heard))
-            said = messages.last_words(response.result)
-            calls = messages.open_calls(said, response.result)
-            session = briefing.equipped(session, request.tools, calls)
-            session, (decision,) = await judging(session, [messages.step(said, calls)])
+            response = await handler(request.override(messages=model_input))
+            last = incoming.last_answer(response.result)
+            calls = incoming.open_calls(last, response.result)
+            session = session_context.with_called_tools(session, request.tools, calls)
+            session, (decision,) = await judge(session, [incoming.read_step(last, calls)])
             if calls or decision.action != "revise":
                 break
-            # Only words, and they serve nobody: the model speaks anew. Rounds are bounded.
-            heard = [*heard, *response.result, answers.feedback(decision)]
-        answer = answers.answered(response.result, calls, decision)
+            # The words serve no task, so the model tries again. The number of rounds is limited.
+            model_input = [*model_input, *response.result, outgoing.feedback_message(decision)]
+        answer = outgoing.checked_answer(response.result, calls, decision)
         thread = replace(
             thread,
             session=session,
-            seen=thread.seen | memory.ids(answer),
+            seen=thread.seen | thread_state.ids(answer),
             step=decision.case if calls else None,
         )
-        # Messages that were there before take their old places: they are known by their ids.
+        # LangGraph puts changed messages in their old places, by their ids.
         return ExtendedModelResponse(
             model_response=replace(response, result=[*answer, *changed]),
-            command=Command(update=memory.update(thread)),
+            command=Command(update=thread_state.update(thread)),
         )
 
-    async def _run(
+    async def _call_tool(
         self,
         request: ToolCallRequest,
-        running: Callable[[ToolCallRequest], Awaitable[ToolResult]],
-        judging: Judging,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolResult]],
+        judge: Judge,
     ) -> ToolResult:
-        call = messages.read_call(request.tool_call)
-        admitted = await self._admit(request, call, judging)
-        if not admitted.verdict.allowed:
-            refusal = answers.refusal(request.tool_call, admitted.decision, admitted.rejected)
-            return _recorded(refusal, [refusal], admitted.cases, request.state)
-        token = _CALLER.set(_Caller(session=admitted.session, call=call))
+        call = incoming.read_call(request.tool_call)
+        decided = await self._decide(request, call, judge)
+        if not decided.verdict.allowed:
+            blocked = outgoing.blocked_result(request.tool_call, decided.decision, decided.rejected)
+            return _recorded(blocked, [blocked], decided.cases, request.state)
+        token = _CALLER.set(_Caller(session=decided.session, call=call))
         try:
-            result = await running(request)
+            result = await handler(request)
         finally:
             _CALLER.reset(token)
-        given = [answers.named(message) for message in results.messages_in(result)]
-        outputs = [messages.data(message, call.id) for message in given]
-        _, decisions = await judging(admitted.session, outputs)
-        answer = results.answer_to(call, given)
-        passed = [
-            answers.passed(message, decision, admitted.note if message is answer else None)
-            for message, decision in zip(given, decisions, strict=True)
+        returned = [outgoing.with_id(message) for message in tool_results.messages_in(result)]
+        outputs = [incoming.read_as_output(message, call.id) for message in returned]
+        _, decisions = await judge(decided.session, outputs)
+        answer = tool_results.result_of(call, returned)
+        checked = [
+            outgoing.checked_message(message, decision, decided.note if message is answer else None)
+            for message, decision in zip(returned, decisions, strict=True)
         ]
-        cases = (*admitted.cases, *(decision.case for decision in decisions))
-        rebuilt = results.with_messages(result, iter(passed))
-        return _recorded(rebuilt, passed, cases, request.state)
+        cases = (*decided.cases, *(decision.case for decision in decisions))
+        rebuilt = tool_results.with_messages(result, iter(checked))
+        return _recorded(rebuilt, checked, cases, request.state)
 
-    async def _admit(self, request: ToolCallRequest, call: ToolCall, judging: Judging) -> Admission:
-        thread, reader = self._opened(request.state, given=False)
+    async def _decide(self, request: ToolCallRequest, call: ToolCall, judge: Judge) -> CallDecision:
+        thread, reader = self._open(request.state, is_input=False)
         step = Message(level=Level.ASSISTANT, tool_calls=(call,))
-        admitted = admission.known(thread, call)
-        if admitted is None:
-            # Nobody checked this very call: other middleware has changed it, or this is a graph
-            # that has none of our other hooks.
-            if not memory.is_kept(request.state):
-                earlier = messages.before_answer(messages.messages_of(request.state))
-                thread, _ = await _taken_in(thread, earlier, reader, judging)
+        decided = call_decisions.earlier_decision(thread, call)
+        if decided is None:
+            # This call was not checked: other middleware has changed it, or the graph has none of
+            # the other hooks.
+            if not thread_state.has_thread(request.state):
+                earlier = incoming.before_last_answer(incoming.messages_of(request.state))
+                thread, _ = await _with_new_messages(thread, earlier, reader, judge)
             tools = [] if request.tool is None else [request.tool]
-            session = briefing.equipped(thread.session, tools, [request.tool_call])
-            session, (decision,) = await judging(session, [step])
-            admitted = admission.checked(session, decision)
-        if admitted.verdict.action != "escalate":
-            return admitted
-        asked = admission.request(request.tool_call, admitted.decision)
-        answer = interrupt(asked, response_schema=admission.ANSWER)
+            session = session_context.with_called_tools(thread.session, tools, [request.tool_call])
+            session, (decision,) = await judge(session, [step])
+            decided = call_decisions.new_decision(session, decision)
+        if decided.verdict.action != "escalate":
+            return decided
+        question = call_decisions.approval_request(request.tool_call, decided.decision)
+        answer = interrupt(question, response_schema=call_decisions.ANSWER)
         if answer["type"] == "reject":
-            return replace(admitted, rejected=answer)
-        approved = with_approval(admitted.session, admitted.decision)
-        session, (decision,) = await judging(approved, [step])
-        return admission.checked(session, decision, admitted.cases)
+            return replace(decided, rejected=answer)
+        approved = with_approval(decided.session, decided.decision)
+        session, (decision,) = await judge(approved, [step])
+        return call_decisions.new_decision(session, decision, decided.cases)
 
-    def _opened(self, state: Any, *, given: bool) -> tuple[Thread, Reader]:
-        """What is known of a thread, and how its new messages are to be read."""
-        kept = memory.loaded(state)
-        if kept is not None and not given:
-            return kept, messages.read_inside
+    def _open(self, state: Any, *, is_input: bool) -> tuple[Thread, Reader]:
+        """The data about a thread, and the reader of its new messages."""
+        stored = thread_state.load(state)
+        if stored is not None and not is_input:
+            return stored, incoming.read_inside
         caller = _CALLER.get()
         if caller is not None:
-            return Thread(session=caller.session), messages.reader_within(caller.call)
-        if kept is not None:
-            return kept, messages.read_given
-        return Thread(session=self._shield.session().state), messages.read_given
+            return Thread(session=caller.session), incoming.reader_in_tool(caller.call)
+        if stored is not None:
+            return stored, incoming.read_input
+        return Thread(session=self._shield.session().state), incoming.read_input
 
-    async def _judge(self, session: SessionState, said: Sequence[Message]) -> Judged:
-        if not said:
+    async def _judge(self, session: SessionState, messages: Sequence[Message]) -> Judged:
+        if not messages:
             return session, []
         opened = self._shield.resume(session)
         if isinstance(opened, AsyncSession):
-            raise ConfigError("an AsyncShield needs ainvoke or astream; for invoke, give a Shield")
-        decisions = [opened.add(message) for message in said]
+            raise ConfigError(
+                "An AsyncShield works only with ainvoke and astream. For invoke, use a Shield."
+            )
+        decisions = [opened.add(message) for message in messages]
         return opened.state, decisions
 
-    async def _ajudge(self, session: SessionState, said: Sequence[Message]) -> Judged:
-        if not said:
+    async def _ajudge(self, session: SessionState, messages: Sequence[Message]) -> Judged:
+        if not messages:
             return session, []
         if isinstance(self._shield, Shield):
-            return await asyncio.to_thread(without_waiting, self._judge(session, said))
+            return await asyncio.to_thread(without_waiting, self._judge(session, messages))
         opened = self._shield.resume(session)
-        decisions = [await opened.add(message) for message in said]
+        decisions = [await opened.add(message) for message in messages]
         return opened.state, decisions
 
 
-async def _taken_in(
-    thread: Thread, given: Sequence[BaseMessage], reader: Reader, judging: Judging
+async def _with_new_messages(
+    thread: Thread, given: Sequence[BaseMessage], reader: Reader, judge: Judge
 ) -> tuple[Thread, list[BaseMessage]]:
-    """The thread after its new messages, and those of them that may not be read as they are."""
-    new = [(message, reader(message)) for message in thread.unseen(given)]
-    session, decisions = await judging(thread.session, [said for _, read in new for said in read])
+    """The thread after its new messages, and those of them whose content was changed."""
+    new = [(message, reader(message)) for message in thread.new_messages(given)]
+    session, decisions = await judge(thread.session, [each for _, read in new for each in read])
     remaining = iter(decisions)
     changed: list[BaseMessage] = []
     for message, read in new:
         own = list(islice(remaining, len(read)))
-        if read and read[0].level is Level.TOOL and not answers.is_marked(message):
-            passed = answers.passed(message, own[0])
-            changed += [] if passed is message else [passed]
-    return replace(thread, session=session, seen=memory.ids(given)), changed
+        if read and read[0].level is Level.TOOL and not outgoing.is_marked(message):
+            checked = outgoing.checked_message(message, own[0])
+            changed += [] if checked is message else [checked]
+    return replace(thread, session=session, seen=thread_state.ids(given)), changed
 
 
 def _recorded(
     result: object, given: Sequence[BaseMessage], cases: tuple[Case, ...], state: Any
 ) -> ToolResult:
-    """The result with what was decided on the way, where the graph has a place for that."""
-    if not memory.is_kept(state):
+    """The result together with its decisions, if the graph has data of the shield."""
+    if not thread_state.has_thread(state):
         return cast(ToolResult, result)
-    return results.with_update(result, memory.update_by_call(given, cases))
+    return tool_results.with_update(result, thread_state.update_by_call(given, cases))
 
 
 def _immediate(function: Callable[[Any], T]) -> Callable[[Any], Awaitable[T]]:

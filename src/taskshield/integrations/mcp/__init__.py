@@ -17,15 +17,15 @@ try:
 except ImportError as error:
     raise MissingExtraError(str(error.name), "mcp") from error
 
-from taskshield.integrations.mcp.checking import Checks, Session
+from taskshield.integrations.mcp.checks.local import LocalChecks
+from taskshield.integrations.mcp.checks.protocols import Checks, Session
+from taskshield.integrations.mcp.checks.remote import RemoteChecks
+from taskshield.integrations.mcp.connections.http import http_app, serve_http
+from taskshield.integrations.mcp.connections.stdio import serve_stdio
 from taskshield.integrations.mcp.gateway import Gateway
-from taskshield.integrations.mcp.http import http_app, serve_http
-from taskshield.integrations.mcp.local import LocalChecks
-from taskshield.integrations.mcp.pins import FilePins, Pins
-from taskshield.integrations.mcp.remote import RemoteChecks
 from taskshield.integrations.mcp.rules import Rules
-from taskshield.integrations.mcp.stdio import serve_stdio
 from taskshield.integrations.mcp.targets import Address, Command, Target, read_targets
+from taskshield.integrations.mcp.tools.pins import FilePins, Pins
 
 __all__ = [
     "Address",

@@ -1,7 +1,7 @@
-"""What becomes of a client's requests to one wrapped server.
+"""Answers the requests of clients to one wrapped server.
 
-Owns which of them are checked, and how. The ways to and from the server are `link`'s, those to and
-from the client `stdio`'s and `http`'s. All that is not named here passes as it is.
+Owns which requests are checked, and how. Requests that are not named here are forwarded as they
+are. Connections belong to `connections`.
 """
 
 import json
@@ -21,27 +21,32 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.risk_tiers import tier_of
-from taskshield.integrations.mcp import notes, results
-from taskshield.integrations.mcp.approval import asking, persons_word, without_word
-from taskshield.integrations.mcp.checking import Checks, Session
-from taskshield.integrations.mcp.inventory import Inventory
-from taskshield.integrations.mcp.pins import Pins
-from taskshield.integrations.mcp.requests import Params, Request
-from taskshield.integrations.mcp.review import Reviewer
+from taskshield.integrations.mcp import notes
+from taskshield.integrations.mcp.checks.protocols import Checks, Session
+from taskshield.integrations.mcp.requests import results
+from taskshield.integrations.mcp.requests.approval import (
+    ask_user,
+    question_as_result,
+    without_answer,
+)
+from taskshield.integrations.mcp.requests.client_request import Params, Request
 from taskshield.integrations.mcp.rules import Rules
 from taskshield.integrations.mcp.targets import Target
+from taskshield.integrations.mcp.tools.inventory import Inventory
+from taskshield.integrations.mcp.tools.pins import Pins
+from taskshield.integrations.mcp.tools.review import Reviewer
 
 _log = logging.getLogger(__name__)
 
 _LISTING_S = 30.0
-"""Time for a server to list its tools when one is called."""
+"""Longest time for a server to list its tools before one is called."""
 
 Forward = Callable[[str, Params], Awaitable[dict[str, Any]]]
-"""Has the wrapped server answer a method with these params."""
+"""Sends a method with these params to the wrapped server; its result."""
 
 
 class Gateway:
-    """A guard before one server, for any number of clients."""
+    """Guards one server, for any number of clients."""
 
     def __init__(
         self,
@@ -51,13 +56,13 @@ class Gateway:
         rules: Rules | None = None,
         pins: Pins | None = None,
     ) -> None:
-        """Make a gateway. Nothing is started before a client comes.
+        """Make a gateway. The server is started with the first client.
 
         Args:
-            target: The server.
-            checks: Who checks.
-            rules: What is done without a goal, and about poisoned tools.
-            pins: What the tools were; in memory if None.
+            target: The wrapped server.
+            checks: Who checks messages.
+            rules: What to do without a known task, and about poisoned tools.
+            pins: Hashes of the accepted tools; None keeps them in memory.
         """
         self.target = target
         self._checks = checks
@@ -68,63 +73,67 @@ class Gateway:
         )
 
     def session(self) -> Session:
-        """A session for a client that names none."""
+        """The session of a client that names none."""
         return self._checks.begin()
 
     async def answer(self, request: Request, forward: Forward) -> dict[str, Any]:
-        """Answer a request, with the server's help where that may be had.
+        """Answer a request; the server is asked if the request is allowed.
 
         Raises:
-            MCPError: For the client, from the server or because the request is wrong.
+            MCPError: An error for the client: the server's own, or the request is not valid.
         """
         match request.method:
             case "initialize" | "server/discover":
-                greeting = await forward(request.method, request.passed_on())
-                return await self._introduced(request, greeting)
+                greeting = await forward(request.method, request.params_for_server())
+                return await self._checked_greeting(request, greeting)
             case "tools/list":
-                listed = await forward(request.method, request.passed_on())
+                listed = await forward(request.method, request.params_for_server())
                 return await self.inventory.listed(listed)
             case results.CALL:
-                return await self._called(request, forward)
+                return await self._checked_call(request, forward)
             case method if results.is_read(method):
                 session = self._session_of(request)
-                return await _read(request, forward, session, answers=None)
+                return await _checked_result(request, forward, session, answers=None)
             case method:
-                return await forward(method, request.passed_on())
+                return await forward(method, request.params_for_server())
 
-    async def _introduced(self, request: Request, greeting: dict[str, Any]) -> dict[str, Any]:
-        """A server's greeting, whose instructions are for the agent."""
-        told = greeting.get("instructions")
-        kept = [await self._instructions(told)] if isinstance(told, str) and told else []
+    async def _checked_greeting(self, request: Request, greeting: dict[str, Any]) -> dict[str, Any]:
+        """The server's greeting. Its instructions are for the agent, so they are reviewed."""
+        given = greeting.get("instructions")
+        instructions = (
+            [await self._checked_instructions(given)] if isinstance(given, str) and given else []
+        )
         if not self._session_of(request).goal_known:
-            kept.append(f"{notes.NO_GOAL} {notes.LINKING}")
-        return {**greeting, "instructions": "\n\n".join(kept)} if kept else greeting
+            instructions.append(f"{notes.NO_TASK} {notes.HOW_TO_NAME_A_SESSION}")
+        if not instructions:
+            return greeting
+        return {**greeting, "instructions": "\n\n".join(instructions)}
 
-    async def _instructions(self, text: str) -> str:
+    async def _checked_instructions(self, text: str) -> str:
         verdict = await self._reviewer.verdict([text])
         if verdict == "clean":
             return text
-        _log.warning("the instructions of the wrapped server are withheld: %s", verdict)
+        _log.warning("withheld the instructions of the wrapped server: %s", verdict)
         return notes.INSTRUCTIONS_REMOVED if verdict == "poisoned" else notes.INSTRUCTIONS_UNCHECKED
 
-    async def _called(self, request: Request, forward: Forward) -> dict[str, Any]:
+    async def _checked_call(self, request: Request, forward: Forward) -> dict[str, Any]:
         name, arguments = request.params.get("name"), request.params.get("arguments")
         if not isinstance(name, str) or not isinstance(arguments, dict | None):
-            raise MCPError(INVALID_PARAMS, "a call has a name, and an object as arguments")
+            raise MCPError(INVALID_PARAMS, "A call needs a name and an object as arguments.")
         session = self._session_of(request)
-        tool = await self.inventory.find(name, partial(_listed, request, forward))
+        tool = await self.inventory.find(name, partial(_tool_page, request, forward))
         if tool is None:
-            return _refused(request, name, notes.refused_tool(notes.UNLISTED))
+            return _blocked(request, name, notes.blocked_tool(notes.UNLISTED))
         if tool.refusal is not None:
-            return _refused(request, name, notes.refused_tool(tool.refusal))
+            return _blocked(request, name, notes.blocked_tool(tool.refusal))
         if not session.goal_known:
-            if not self._passes_without_goal(tool.spec):
-                return _refused(request, name, notes.refused_without_goal())
-            return await _read(request, forward, session, answers=None)
+            if not self._is_allowed_without_task(tool.spec):
+                return _blocked(request, name, notes.blocked_without_task())
+            return await _checked_result(request, forward, session, answers=None)
         call = ToolCall(id=f"mcp_{uuid.uuid4().hex}", name=name, arguments=_json(arguments))
-        return await _judged(request, forward, session, call, tool.spec)
+        return await _judged_call(request, forward, session, call, tool.spec)
 
-    def _passes_without_goal(self, tool: ToolSpec) -> bool:
+    def _is_allowed_without_task(self, tool: ToolSpec) -> bool:
         match self._rules.no_goal:
             case "allow":
                 return True
@@ -135,7 +144,7 @@ class Gateway:
                 return not tier.side_effects
 
     def _session_of(self, request: Request) -> Session:
-        named = request.named
+        named = request.session_name
         if named is None:
             return request.session
         try:
@@ -144,34 +153,34 @@ class Gateway:
             raise MCPError(INVALID_PARAMS, str(error)) from None
 
 
-async def _judged(
+async def _judged_call(
     request: Request, forward: Forward, session: Session, call: ToolCall, tool: ToolSpec
 ) -> dict[str, Any]:
-    """A call, carried out where it serves the user or a person approves it."""
+    """The result of a call, which runs if it serves the user or a person approves it."""
     message = Message(level=Level.ASSISTANT, tool_calls=(call,))
     decision = await session.add(message, tool)
     note = ""
     if decision.action == "escalate":
-        word = await persons_word(request, decision)
-        if word == "later":
-            return asking(decision)
-        note = notes.WORDS[word]
-        if word == "approved" and await session.approve(decision):
+        answer = await ask_user(request, decision)
+        if answer == "later":
+            return question_as_result(decision)
+        note = notes.ANSWERS[answer]
+        if answer == "approved" and await session.approve(decision):
             decision = await session.add(message, tool)
     if not decision.allowed:
-        return _refused(request, call.name, notes.refused(decision, note))
-    return await _read(request, forward, session, answers=call.id)
+        return _blocked(request, call.name, notes.blocked(decision, note))
+    return await _checked_result(request, forward, session, answers=call.id)
 
 
-async def _read(
+async def _checked_result(
     request: Request, forward: Forward, session: Session, *, answers: str | None
 ) -> dict[str, Any]:
-    """What the server answers, checked before the agent reads it."""
+    """The server's result, checked before the agent reads it."""
     try:
-        result = await forward(request.method, without_word(request.passed_on()))
+        result = await forward(request.method, without_answer(request.params_for_server()))
     except MCPError as error:
-        raise await _checked(error, session, answers) from None
-    if results.asks(result):
+        raise await _checked_error(error, session, answers) from None
+    if results.is_question(result):
         return result
     try:
         message = results.message_of(result, answers=answers)
@@ -180,38 +189,38 @@ async def _read(
     return results.rendered(request.method, result, await session.add(message))
 
 
-async def _checked(error: MCPError, session: Session, answers: str | None) -> MCPError:
-    """An error whose words an agent may read."""
-    told = {"message": error.message, "structuredContent": error.data, "isError": True}
+async def _checked_error(error: MCPError, session: Session, answers: str | None) -> MCPError:
+    """The error with the words that the agent may read."""
+    result = {"message": error.message, "structuredContent": error.data, "isError": True}
     try:
-        message = results.message_of(told, answers=answers)
+        message = results.message_of(result, answers=answers)
     except WireFormatError:
         return MCPError(error.code, notes.UNREADABLE_RESULT)
     decision = await session.add(message)
     match decision.action:
         case "annotate":
-            words = f"{error.message}\n\n{redaction.note(decision)}"
-            return MCPError(error.code, words, error.data)
+            annotated = f"{error.message}\n\n{redaction.note(decision)}"
+            return MCPError(error.code, annotated, error.data)
         case "redact" | "withhold":
             return MCPError(error.code, decision.content)
         case _:
             return error
 
 
-async def _listed(request: Request, forward: Forward, params: Params) -> dict[str, Any]:
-    """A page of the server's tools, asked for on behalf of a client that wants to call one."""
+async def _tool_page(request: Request, forward: Forward, params: Params) -> dict[str, Any]:
+    """A page of the server's tools, for a client that calls one of them."""
     with anyio.move_on_after(_LISTING_S):
-        return await forward("tools/list", {**params, "_meta": request.beside()})
-    raise MCPError(REQUEST_TIMEOUT, "the wrapped server does not say which tools it has")
+        return await forward("tools/list", {**params, "_meta": request.meta_for_other_requests()})
+    raise MCPError(REQUEST_TIMEOUT, "The wrapped server did not list its tools in time.")
 
 
 def _json(arguments: dict[str, Any] | None) -> str:
     try:
         return json.dumps({} if arguments is None else arguments, ensure_ascii=False)
-    except (ValueError, RecursionError):  # a number of absurd length, or endless brackets
-        raise MCPError(INVALID_PARAMS, "these arguments cannot be read") from None
+    except (ValueError, RecursionError):  # a number with too many digits, or too many brackets
+        raise MCPError(INVALID_PARAMS, "The arguments of the call cannot be read.") from None
 
 
-def _refused(request: Request, tool: str, note: str) -> dict[str, Any]:
-    _log.warning("refused a call of %r", tool)
+def _blocked(request: Request, tool: str, note: str) -> dict[str, Any]:
+    _log.warning("blocked a call of %r", tool)
     return results.refusal(note, modern=request.modern)

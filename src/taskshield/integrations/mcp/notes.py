@@ -1,19 +1,20 @@
-"""What agents, clients and people are told by a gateway, besides what the shield says."""
+"""Texts of a gateway for agents, clients and people, in addition to the shield's feedback."""
 
 from collections.abc import Mapping
 
 from taskshield.core.decisions import Decision
 from taskshield.core.safe_text import one_line
+from taskshield.integrations.mcp.requests.approval import Answer
 
 _LENGTH = 300
 _MARK = "[Task Shield]"
 
-NO_GOAL = (
-    f"{_MARK} This gateway has not been told what the user wants, so it cannot check whether a"
-    " call serves the user."
+NO_TASK = (
+    f"{_MARK} This gateway does not know the user's task, so it cannot check whether a call serves"
+    " it."
 )
-"""For everybody who has to do with a gateway without a goal."""
-LINKING = (
+"""For agents and people, if the user's task is not known."""
+HOW_TO_NAME_A_SESSION = (
     'A client can name a session of the taskshield server in `_meta["taskshield/session"]` or in'
     " the header x-taskshield-session."
 )
@@ -31,42 +32,42 @@ DESCRIPTION_UNCHECKED = (
 )
 
 UNREADABLE_RESULT = f"{_MARK} This result is withheld: it cannot be checked."
-WORDS: Mapping[str, str] = {
-    "nobody": "Nobody could be asked through this client.",
-    "declined": "A person was asked and did not approve. Do not try this call again.",
-    "approved": "A person was asked and approved, but may not do so here.",
+ANSWERS: Mapping[Answer, str] = {
+    "unavailable": "This client cannot ask its user for an approval.",
+    "declined": "The user declined this call. Do not try it again.",
+    "approved": "The user approved this call, but this gateway may not approve calls.",
 }
-"""For the agent whose call was held back for a person."""
+"""For the agent, by the answer of the person who decided on its call."""
 
 POISONED = "its description tries to direct the agent"
-CHANGED = "it has changed since it was pinned, and nobody has accepted the change"
+CHANGED = "it has changed since it was pinned, and the change was not accepted"
 UNLISTED = "the server does not list it"
 UNREADABLE = "its definition cannot be read"
 
 
-def refused_tool(reason: str) -> str:
+def blocked_tool(reason: str) -> str:
     """For the agent that calls a tool which it may not use."""
-    return f"{_MARK} Not carried out. This tool cannot be used: {reason}. Go on without it."
+    return f"{_MARK} This call was blocked. The tool cannot be used: {reason}. Continue without it."
 
 
-def refused_without_goal() -> str:
-    """For the agent whose call has no goal to be measured against."""
-    return f"{NO_GOAL} Not carried out, because of this. {LINKING}"
+def blocked_without_task() -> str:
+    """For the agent whose call was blocked because the user's task is not known."""
+    return f"{NO_TASK} For this reason the call was blocked. {HOW_TO_NAME_A_SESSION}"
 
 
-def refused(decision: Decision, note: str) -> str:
-    """For the agent whose call was not let through.
+def blocked(decision: Decision, note: str) -> str:
+    """For the agent whose call was blocked.
 
     Args:
-        decision: On the call.
-        note: What became of the question whether it may; empty where there was none.
+        decision: The decision on the call.
+        note: The answer of the person who was asked; empty if no one was.
     """
     why = "" if decision.outage is None else f"Why: {decision.outage.detail.removesuffix('.')}."
     return "\n\n".join(part for part in (decision.content, note, why) if part)
 
 
 def question(decision: Decision) -> str:
-    """For the person who is asked about a call; untrusted words can neither hide nor command."""
+    """For the person who decides on a call. Words of the call cannot hide parts of the question."""
     calls = ", ".join(one_line(verdict.call.describe(), _LENGTH) for verdict in decision.calls)
     if decision.outage is not None:
         return (
@@ -74,6 +75,6 @@ def question(decision: Decision) -> str:
         )
     reasons = " ".join(one_line(each.reason, _LENGTH) for each in decision.misaligned)
     return (
-        "Task Shield: this call does not seem to serve your request. Run it nevertheless, once?\n"
+        "Task Shield: this call does not seem to serve your request. Run it once anyway?\n"
         f"Call: {calls}\nReason: {reasons}"
     )

@@ -1,23 +1,23 @@
-"""What a gateway does where the shield's policy has no say."""
+"""What a gateway does in cases that the shield's policy does not cover."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 NoGoal = Literal["reads", "allow", "refuse"]
-"""What happens to calls while nobody has said what the user wants.
+"""What happens to calls while the user's task is not known.
 
-- reads: calls that only read pass, others are refused
-- allow: all pass
-- refuse: none does
+- reads: read calls are allowed, others are blocked
+- allow: all calls are allowed
+- refuse: all calls are blocked
 
-Results are checked in any case.
+Results are always checked.
 """
 
 Poisoned = Literal["withhold", "replace"]
 """What happens to a tool whose description tries to direct the agent.
 
 - withhold: it is not listed, and cannot be called
-- replace: it is listed with a note in place of its words
+- replace: it is listed with a note instead of its words
 """
 
 
@@ -26,4 +26,6 @@ class Rules:
     """The rules of one gateway."""
 
     no_goal: NoGoal = "reads"
+    """For calls without a known task."""
     poisoned: Poisoned = "withhold"
+    """For tools whose description tries to direct the agent."""

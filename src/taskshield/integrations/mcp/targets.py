@@ -1,4 +1,4 @@
-"""What is wrapped: a command that speaks MCP over its standard streams, or an HTTP address."""
+"""The wrapped server: a command that speaks MCP over its standard streams, or an HTTP address."""
 
 import json
 from collections.abc import Mapping
@@ -18,31 +18,33 @@ class Command:
     argv: tuple[str, ...]
     """The program and its arguments."""
     env: Mapping[str, str] = field(default_factory=dict)
-    """Its environment, besides the few variables that every process needs."""
+    """Its environment, in addition to the few variables that every process needs."""
 
     def __post_init__(self) -> None:
         if not self.argv or not self.argv[0]:
-            raise ConfigError("a command is needed to start the wrapped server")
+            raise ConfigError("There is no command to start the wrapped server. Name a program.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """A server that runs already and speaks streamable HTTP."""
+    """A running server that speaks streamable HTTP."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Sent with every request, e.g. a token."""
+    """Headers of every request, for example a token."""
 
     def __post_init__(self) -> None:
         if not is_address(self.url):
-            raise ConfigError("an address such as https://host/mcp is needed")
+            raise ConfigError(
+                "The server's address is not valid. Give one such as https://host/mcp."
+            )
 
 
 Target: TypeAlias = Command | Address
 
 
 def is_address(url: str) -> bool:
-    """Whether this can be the address of a server."""
+    """Whether this is a valid address of a server."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -51,25 +53,26 @@ def is_address(url: str) -> bool:
 
 
 def read_targets(path: Path, environment: Mapping[str, str]) -> dict[str, Target]:
-    """The servers of a file with `mcpServers`, as MCP clients have it.
+    """The servers in a file with `mcpServers`, the format of MCP clients.
 
     Args:
         path: The file.
-        environment: For commands; what the file says of a command's environment goes over it.
+        environment: Environment of the commands; the file's own variables override it.
 
     Raises:
-        ConfigError: It cannot be read, or is not such a file. Names the place, not what is there.
+        ConfigError: The file cannot be read or has another format. The error names the place in
+            the file and does not quote it.
     """
     try:
         root = checked(Field(value=json.loads(path.read_text("utf-8")), key="file"))
         servers = root["mcpServers"].members()
         return {_name(server): _target(server, environment) for server in servers}
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from None
     except WireFormatError as error:
         raise ConfigError(f"{path}: {error}") from None
     except (ValueError, RecursionError):
-        raise ConfigError(f"{path} is not JSON") from None
+        raise ConfigError(f"{path} is not a JSON file.") from None
 
 
 def _target(server: Field, environment: Mapping[str, str]) -> Target:
@@ -79,15 +82,15 @@ def _target(server: Field, environment: Mapping[str, str]) -> Target:
         return Command(argv=argv, env={**environment, **_texts(server["env"])})
     url = server["url"]
     if not is_address(url.text()):
-        raise url.refused("an address such as https://host/mcp is needed")
+        raise url.refused("this must be an address such as https://host/mcp")
     return Address(url=url.text(), headers=_texts(server["headers"]))
 
 
 def _name(server: Field) -> str:
-    """A name that can stand in a path."""
+    """A name that can be part of a path."""
     name = str(server.key)
     if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
-        raise server.refused("a server's name has letters, digits, '-', '_' and '.' only")
+        raise server.refused("a server's name may have only letters, digits, '-', '_' and '.'")
     return name
 
 

@@ -7,7 +7,7 @@
     agent = guard(Agent(name="Mail", tools=[...], handoffs=[...]), AsyncShield())
     result = await Runner.run(agent, "Summarise my newest e-mail.")
 
-The guarded agent is all there is to install: it takes the agent's place in every run.
+Use the guarded agent instead of the original one in every run; nothing else is to be installed.
 """
 
 from taskshield.core.errors import MissingExtraError
@@ -17,7 +17,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("openai-agents", "openai-agents") from error
 
-from taskshield.integrations.openai_agents.guarding import guard
-from taskshield.integrations.openai_agents.runs import RunRefused
+from taskshield.integrations.openai_agents.guarded_agents import guard
+from taskshield.integrations.openai_agents.guarded_run import RunRefused
 
 __all__ = ["RunRefused", "guard"]

@@ -1,0 +1,1 @@
+"""Connections of a gateway to its clients and to the wrapped server."""

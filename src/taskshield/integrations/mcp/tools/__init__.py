@@ -1,0 +1,1 @@
+"""The tools of wrapped servers: their descriptions are reviewed and pinned."""

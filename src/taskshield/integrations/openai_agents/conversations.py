@@ -1,0 +1,78 @@
+"""Conversations, which last longer than a run.
+
+The SDK or the caller keeps the messages of a conversation. Here are the sessions that belong to
+recent conversations; if a conversation is not here, its session reads the messages again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from cachetools import LRUCache
+
+from taskshield.adapters import stored_values
+from taskshield.adapters.conversations import openai_responses
+from taskshield.api.sessions import AsyncSession
+from taskshield.api.shields import AsyncShield
+from taskshield.core.levels import Level
+from taskshield.core.messages import Message, digest, text_message
+from taskshield.engine.state import SessionState
+
+Messages = tuple[Message, ...]
+
+_MOST_CONVERSATIONS = 256
+
+
+@dataclass(slots=True)
+class Conversation:
+    """A session of the shield, and the agents whose instructions it has."""
+
+    session: AsyncSession
+    introduced: set[str] = field(default_factory=set)
+    """Names of the agents."""
+
+    async def introduce(self, agent: str, instructions: str | None) -> None:
+        """Add an agent's instructions to the session; once, as they may differ at every turn."""
+        if instructions and agent not in self.introduced:
+            self.introduced.add(agent)
+            await self.session.add(text_message(Level.SYSTEM, instructions))
+
+
+class ConversationCache:
+    """Sessions between two runs, found by the messages of their conversation.
+
+    Two conversations can begin with the same messages, so each gets its own copy of the session.
+    The copy has no instructions and tools: they may be different in the next run.
+    """
+
+    def __init__(self, shield: AsyncShield) -> None:
+        self._shield = shield
+        self._sessions: LRUCache[str, str] = LRUCache(_MOST_CONVERSATIONS)
+        """Sessions as JSON."""
+
+    def find(self, messages: Messages) -> tuple[Conversation, Messages]:
+        """The conversation with these messages, and those that its session does not have yet."""
+        past = _without_last_user_turn(messages)
+        stored = self._sessions.get(_key(past)) if past else None
+        if stored is None:
+            return Conversation(self._shield.session()), messages
+        system = tuple(message for message in past if message.level is Level.SYSTEM)
+        return Conversation(self._shield.from_json(stored)), (*system, *messages[len(past) :])
+
+    def store(self, messages: Messages, state: SessionState) -> None:
+        """Store a session until the user speaks again. It must have exactly these messages."""
+        bare = replace(state, system="", objectives=(), objectives_known=False, tools={})
+        self._sessions[_key(messages)] = stored_values.dump(bare)
+
+
+def messages_of(items: Sequence[object]) -> Messages:
+    """Items of the SDK as messages."""
+    return openai_responses.parse(list(items)).messages
+
+
+def _without_last_user_turn(messages: Messages) -> Messages:
+    others = (number for number, each in enumerate(messages, 1) if each.level < Level.USER)
+    return messages[: max(others, default=0)]
+
+
+def _key(messages: Messages) -> str:
+    return digest(*map(repr, messages))
