@@ -1,4 +1,4 @@
-"""The providers' own SDKs as judges: what they make of a stream, if they take it at all."""
+"""The providers' own SDKs as readers of a stream: what they make of it, if they accept it."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ from tests.adapters.proxy.streams import Call, Said, anthropic_stream, chat_stre
 
 @dataclass(frozen=True)
 class Seen:
-    """What a client has in the end."""
+    """What a client has read in the end."""
 
     texts: tuple[str, ...]
     calls: tuple[Call, ...]
@@ -35,7 +35,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Bench:
-    """One wire with all that its tests need."""
+    """One wire format with all that its tests need."""
 
     name: str
     wire_format: WireFormat
@@ -47,7 +47,7 @@ class Bench:
     called: str
     """How an answer with calls ends."""
     last: bytes
-    """From here on a stream may be whole."""
+    """From here on a stream may be complete."""
 
 
 def transport(data: bytes, kind: str = "text/event-stream") -> httpx2.MockTransport:

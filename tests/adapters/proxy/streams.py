@@ -1,4 +1,4 @@
-"""Streams as the three providers document them, with content of our own."""
+"""Streams as the three providers document them, with the content of a test."""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -19,7 +19,7 @@ def data(*chunks: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-def test_events_are_cut_at_blank_lines_of_any_kind(end: bytes) -> None:
+def test_events_are_split_at_blank_lines_of_any_kind(end: bytes) -> None:
     stream = end.join([b"event: a", b"data: 1", b"", b"data:2", b"data:  3", b"", b""])
     assert data(stream) == ["1", "2\n 3"]
     assert b"".join(event.raw for event in split(stream)) == stream
@@ -42,7 +42,7 @@ def test_the_last_event_may_lack_its_blank_line() -> None:
     assert split() == []
 
 
-def test_an_event_is_not_given_out_before_it_is_whole() -> None:
+def test_an_event_is_not_returned_before_it_is_complete() -> None:
     splitter = Splitter()
     assert splitter.feed(b"data: 1\n") == []
     assert [event.data for event in splitter.feed(b"\n")] == ["1"]
@@ -61,7 +61,7 @@ def test_an_event_above_the_limit_is_refused(chunks: list[bytes]) -> None:
     assert split(b"data: 1\n\n" * 100, limit=10)
 
 
-def test_bytes_that_are_no_text_are_read_as_well_as_can_be() -> None:
+def test_invalid_utf8_is_replaced() -> None:
     (event,) = split(b"data: a\xffb\n\n")
     assert event == Event(raw=b"data: a\xffb\n\n", data="a\ufffdb")
 
@@ -74,7 +74,7 @@ ENDS = st.sampled_from([b"\n", b"\r\n", b"\r"])
 
 @given(st.lists(st.tuples(LINES, ENDS)), st.lists(st.integers(0, 60)))
 @example([(b"data: x", b"\r"), (b"", b"\r"), (b"", b"\n")], [8, 9])
-def test_cuts_change_nothing_and_no_byte_is_lost(
+def test_chunks_change_nothing_and_no_byte_is_lost(
     lines: list[tuple[bytes, bytes]], cuts: list[int]
 ) -> None:
     stream = b"".join(line + end for line, end in lines)

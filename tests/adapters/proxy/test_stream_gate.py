@@ -1,4 +1,4 @@
-"""Streams through the gates of all wires, as the providers' own SDKs read them."""
+"""Streams through the gates of all wire formats, as the providers' own SDKs read them."""
 
 from contextlib import suppress
 
@@ -45,7 +45,7 @@ def test_nothing_blocked_passes_byte_for_byte_and_text_at_once(bench: Bench) -> 
 
 
 @ALL
-def test_text_goes_on_before_the_rest_has_come(bench: Bench) -> None:
+def test_text_passes_before_the_rest_has_arrived(bench: Bench) -> None:
     gate = bench.wire_format.gate()
     stream = bench.stream(Said(text=TEXT))
     until = next(number for number, event in enumerate(stream) if b"Let me" in event) + 1
@@ -92,9 +92,7 @@ def test_refused_calls_are_replaced_by_a_note(
 
 @ALL
 @pytest.mark.parametrize("opening", [TEXT, ""])
-def test_after_a_feedback_round_text_goes_on_in_the_same_message(
-    bench: Bench, opening: str
-) -> None:
+def test_after_a_feedback_round_text_continues_the_same_message(bench: Bench, opening: str) -> None:
     gate = bench.wire_format.gate()
     data = fed(gate, bench.stream(Said(text=opening, calls=[A, B])))
     data += b"".join(gate.next_round())
@@ -116,7 +114,7 @@ def test_after_a_feedback_round_text_goes_on_in_the_same_message(
 
 @ALL
 @pytest.mark.parametrize("opening", [TEXT, ""])
-def test_after_feedback_rounds_an_aligned_call_goes_on(bench: Bench, opening: str) -> None:
+def test_after_feedback_rounds_an_aligned_call_passes(bench: Bench, opening: str) -> None:
     gate = bench.wire_format.gate()
     data = fed(gate, bench.stream(Said(text=opening, calls=[B])))
     data += b"".join(gate.next_round())
@@ -132,7 +130,7 @@ def test_after_feedback_rounds_an_aligned_call_goes_on(bench: Bench, opening: st
 
 @ALL
 @pytest.mark.parametrize("text", ["Hm.", ""])
-def test_when_rounds_are_spent_the_last_stream_is_revised(bench: Bench, text: str) -> None:
+def test_after_the_last_round_the_refused_calls_are_removed(bench: Bench, text: str) -> None:
     gate = bench.wire_format.gate()
     data = fed(gate, bench.stream(Said(text=TEXT, calls=[B])))
     data += b"".join(gate.next_round())
@@ -153,7 +151,7 @@ def test_a_call_without_arguments_is_a_call(bench: Bench) -> None:
 
 
 @ALL
-def test_calls_of_a_stream_that_breaks_off_never_go_on(bench: Bench) -> None:
+def test_calls_of_an_incomplete_stream_never_pass(bench: Bench) -> None:
     stream = b"".join(bench.stream(SAID))
     for length in range(0, stream.index(bench.last), 7):
         gate = bench.wire_format.gate()

@@ -1,4 +1,4 @@
-"""What holds for all wires alike, without streaming."""
+"""What is the same for all wire formats, without streaming."""
 
 import copy
 import json
@@ -75,7 +75,7 @@ def test_an_answer_is_read_alike_with_and_without_streaming(bench: Bench) -> Non
 @ALL
 @pytest.mark.parametrize("text", ["Hi.", ""])
 @pytest.mark.parametrize("refused", [[A], [B], [A, B], []])
-def test_without_calls_is_what_a_stream_would_have_become(
+def test_without_calls_equals_the_revised_stream(
     bench: Bench, text: str, refused: list[Call]
 ) -> None:
     said = Said(text=text, calls=[A, B])
@@ -124,7 +124,7 @@ def test_feedback_answers_every_call(bench: Bench) -> None:
 
 @ALL
 @pytest.mark.parametrize("calls", [[], [A]])
-def test_feedback_on_a_text_is_said_after_it(bench: Bench, calls: list[Call]) -> None:
+def test_feedback_on_a_text_follows_it(bench: Bench, calls: list[Call]) -> None:
     body = answer(bench, Said(text="I shall rob the bank.", calls=calls))
     following = bench.wire_format.with_feedback(bench.request, body, (), "Do not.")
     check_sendable(bench, following)
@@ -146,7 +146,7 @@ def test_rounds_can_follow_each_other(bench: Bench) -> None:
 
 @ALL
 @pytest.mark.parametrize("body", [None, [], "x", 3, {"messages": 3, "input": 3}, {"messages": [3]}])
-def test_what_is_no_request_is_refused(bench: Bench, body: object) -> None:
+def test_an_invalid_request_is_refused(bench: Bench, body: object) -> None:
     if bench.name == "responses" and body == {"messages": [3]}:
         return  # a request may do without input there
     with pytest.raises(WireFormatError):
@@ -155,7 +155,7 @@ def test_what_is_no_request_is_refused(bench: Bench, body: object) -> None:
 
 @ALL
 @pytest.mark.parametrize("body", [None, [], "x", {"choices": 3, "content": 3, "output": 3}])
-def test_what_is_no_answer_is_refused(bench: Bench, body: object) -> None:
+def test_an_invalid_answer_is_refused(bench: Bench, body: object) -> None:
     with pytest.raises(WireFormatError):
         bench.wire_format.read_response(body)
 
@@ -166,7 +166,7 @@ def test_a_request_says_whether_it_wants_a_stream(bench: Bench) -> None:
     assert bench.wire_format.read_request({**bench.request, "stream": True}).streams
 
 
-def test_every_wire_has_a_path() -> None:
+def test_every_wire_format_has_a_path() -> None:
     assert {bench.wire_format for bench in BENCHES} == set(BY_PATH.values())
 
 
@@ -184,7 +184,7 @@ def test_usage_is_summed(first: object, second: object, both: object) -> None:
     assert added(first, second) == both
 
 
-def test_all_rounds_are_paid_for() -> None:
+def test_usage_is_that_of_all_rounds() -> None:
     rounds: list[Body] = [{"id": "1", "usage": {"t": 1}}, {"id": "2"}]
     assert with_usage_of({"id": "3", "usage": {"t": 5}}, rounds) == {"id": "3", "usage": {"t": 6}}
     assert with_usage_of({"id": "3"}, [{"id": "2"}]) == {"id": "3"}

@@ -1,9 +1,9 @@
-"""A model's provider that speaks the real wire formats over real sockets, and misbehaves as told.
+"""A model's provider with the real wire formats on real sockets, and scripted faults.
 
     with Provider(Said(calls=[EVIL]), Said("Done.")) as provider:
         ...  # the first request for an answer gets the first, all later ones the last
 
-What is said is answered in the format of the path that was asked for, streamed or not.
+A `Said` is answered in the format of the requested path, streamed or not.
 """
 
 import json
@@ -21,7 +21,7 @@ from tests.adapters.proxy.streams import Said
 PATHS = dict(zip(("/v1/chat/completions", "/v1/messages", "/v1/responses"), BENCHES, strict=True))
 """What to answer in, by path."""
 PATIENCE_S = 30
-"""How long anything here waits before it calls the test broken."""
+"""How long anything here waits before the test fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ Behaviour: TypeAlias = Callable[[Exchange], None]
 
 
 def whole(asked: Asked, said: Said) -> bytes:
-    """What was said as an answer in one piece; laid out as no JSON library does by itself."""
+    """The answer in one piece, with a layout that no JSON library writes by default."""
     bench = PATHS[asked.path]
     gate = bench.wire_format.gate()
     fed(gate, bench.stream(said))
@@ -108,12 +108,12 @@ def whole(asked: Asked, said: Said) -> bytes:
 
 
 def streamed(asked: Asked, said: Said) -> list[bytes]:
-    """What was said as the chunks of a stream."""
+    """The answer as the chunks of a stream."""
     return PATHS[asked.path].stream(said)
 
 
 def say(said: Said) -> Behaviour:
-    """Answer as a provider does."""
+    """Answer as a real provider does."""
 
     def behave(exchange: Exchange) -> None:
         if not exchange.asked.body.get("stream"):
@@ -198,7 +198,7 @@ class Provider:
 
 
 class _Server(ThreadingHTTPServer):
-    # Connections are kept open by whoever pools them, so their threads end when those close.
+    # Clients pool connections, so the threads end when the clients close them.
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128

@@ -1,6 +1,6 @@
-"""Agents that talk through a proxy with the providers' own SDKs, each in the ways of its wire.
+"""Agents that use a proxy with the providers' own SDKs, one for each wire format.
 
-An agent keeps its conversation as programs do: what it was answered goes into the next request.
+An agent keeps its conversation as programs do: answers go into the next request.
 """
 
 import json
@@ -18,7 +18,7 @@ from tests.adapters.proxy.streams import Call
 NAMES = ("read_file", "write_note", "send_money")
 KEY = "sk-of-the-client"
 _HTTP = httpx2.Client(limits=httpx2.Limits(max_keepalive_connections=0), timeout=60)
-"""To make one takes longer than most tests."""
+"""Shared, because making a client takes longer than most tests."""
 
 
 class Agent(ABC):
@@ -33,7 +33,7 @@ class Agent(ABC):
         self.turns: list[Any] = []
 
     def ask(self) -> Seen:
-        """Ask for an answer, and take it into the conversation."""
+        """Ask for an answer, and add it to the conversation."""
         return self.take(self.client())
 
     @abstractmethod
@@ -182,7 +182,7 @@ class ResponsesAgent(ChatAgent):
 
 
 class StoredResponsesAgent(ResponsesAgent):
-    """Goes on from what the provider keeps."""
+    """Continues the responses that the provider stores."""
 
     previous: str | None = None
 
@@ -194,7 +194,7 @@ class StoredResponsesAgent(ResponsesAgent):
 
 
 class ThreadAgent(ResponsesAgent):
-    """Has the provider keep the whole conversation."""
+    """Has the provider store the whole conversation."""
 
     def take(self, client: Any) -> Seen:
         response = self.respond(client, input=self.turns, conversation="conv_1")

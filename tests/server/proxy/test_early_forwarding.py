@@ -1,4 +1,4 @@
-"""Requests that go to the upstream while their outputs are judged."""
+"""Requests that are sent to the provider while their outputs are judged."""
 
 import asyncio
 import functools
@@ -47,7 +47,7 @@ WHOLE = pytest.mark.parametrize(
 
 @dataclass
 class Slow(TableJudge):
-    """Reads outputs of tools only once it is let."""
+    """A judge that reads outputs of tools only once `let` is set."""
 
     let: threading.Event = field(default_factory=threading.Event)
 
@@ -62,7 +62,7 @@ def slow() -> Slow:
 
 
 def soon(fact: Callable[[], bool]) -> bool:
-    """Whether it becomes true while one waits."""
+    """Whether it becomes true within ten seconds."""
     until = time.monotonic() + 10
     while not fact() and time.monotonic() < until:
         time.sleep(0.01)
@@ -71,18 +71,18 @@ def soon(fact: Callable[[], bool]) -> bool:
 
 @contextmanager
 def asked_ahead(agent: Agent, text: str, by: Slow, provider: Provider) -> Iterator["Future[Seen]"]:
-    """The answer that an agent waits for, once the provider has its request and no judge had it."""
+    """The answer that an agent waits for, while its request is forwarded but not yet judged."""
     agent.output(GOOD, text)
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(agent.ask)
         assert soon(lambda: len(provider.asked) == 2), "not before it was judged"
-        assert not answer.done(), "nobody sees an answer to what is not judged yet"
+        assert not answer.done(), "no client sees an answer to what is not judged yet"
         yield answer
         by.let.set()
 
 
 @WHOLE
-def test_a_clean_output_is_read_while_it_is_judged(make: Make) -> None:
+def test_a_clean_output_is_forwarded_while_it_is_judged(make: Make) -> None:
     by = slow()
     script = [Said(calls=[GOOD], id="1"), Said("It is 98.70.", id="2")]
     with Provider(*script) as provider, proxied(provider, by=by, upstream=AHEAD) as proxy:
@@ -94,7 +94,7 @@ def test_a_clean_output_is_read_while_it_is_judged(make: Make) -> None:
 
 
 @WHOLE
-def test_what_the_model_says_to_planted_words_is_thrown_away(make: Make) -> None:
+def test_the_early_answer_to_injected_text_is_dropped(make: Make) -> None:
     by = slow()
     script = [
         Said(calls=[GOOD], id="1"),
@@ -111,11 +111,13 @@ def test_what_the_model_says_to_planted_words_is_thrown_away(make: Make) -> None
         assert told[0] == INJECTED and told[1] != INJECTED and INJECTED in told[1]
         agent.user("Thanks!")
         assert agent.ask().texts == ("You are welcome.",)
-        assert outputs(provider.asked[3])[0] == told[1], "known by now, and not sent in vain again"
+        assert outputs(provider.asked[3])[0] == told[1], (
+            "the output is known by now and is not forwarded early again"
+        )
         assert len(provider.asked) == 4
 
 
-def test_what_is_not_waited_for_any_more_is_hung_up_on() -> None:
+def test_a_failed_check_closes_the_early_request() -> None:
     by, store = slow(), Failing()
     with (
         Provider(Said(calls=[GOOD]), Exchange.wait_for_leaving) as provider,
@@ -130,7 +132,7 @@ def test_what_is_not_waited_for_any_more_is_hung_up_on() -> None:
         store.gone = False
 
 
-def test_an_error_of_the_upstream_is_passed_on_once_the_request_is_judged() -> None:
+def test_an_error_of_the_provider_is_passed_on_after_the_check() -> None:
     turns: list[dict[str, Any]] = [{"role": "user", "content": TASK}]
     error = status(429, {"error": {"message": "slow down"}})
     with (
@@ -196,12 +198,14 @@ def may_go(wire_format: WireFormat, body: dict[str, Any], **settings: Any) -> bo
     ("wire_format", "body"),
     [(chat_format, CHAT), (responses_format, RESPONSES), (anthropic_format, ANTHROPIC)],
 )
-def test_plain_requests_go_ahead_where_that_is_wanted(
+def test_plain_requests_are_forwarded_early_where_that_is_enabled(
     wire_format: WireFormat, body: dict[str, Any]
 ) -> None:
     assert may_go(wire_format, body)
-    assert not may_go(wire_format, body, server={}), "it is not the default"
-    assert not may_go(wire_format, body, policy={"output": "redact"}), "it must not be seen at all"
+    assert not may_go(wire_format, body, server={}), "early forwarding is off by default"
+    assert not may_go(wire_format, body, policy={"output": "redact"}), (
+        "the provider must not see it at all"
+    )
 
 
 @pytest.mark.parametrize(
@@ -220,7 +224,7 @@ def test_plain_requests_go_ahead_where_that_is_wanted(
         ),
     ],
 )
-def test_where_the_provider_may_do_more_than_answer_nothing_goes_ahead(
+def test_no_early_forwarding_where_the_provider_may_do_more_than_answer(
     wire_format: WireFormat, body: dict[str, Any]
 ) -> None:
     assert not may_go(wire_format, body)

@@ -1,4 +1,4 @@
-"""What becomes of a turn when something fails: the outcomes that docs/proxy.md promises."""
+"""Failures: the outcomes that docs/proxy.md promises."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ def error_of(answer: httpx.Response) -> tuple[int, str]:
 
 
 def check_broken(answer: httpx.Response, said: str) -> None:
-    """A stream with an error of its wire at the end, and no call in it."""
+    """A stream with an error of its format at the end, and no call in it."""
     assert answer.status_code == 200
     assert GOOD.name not in answer.text and EVIL.name not in answer.text
     last = payloads(answer.content)[-1]
@@ -111,7 +111,7 @@ def wrong_encoding(exchange: Exchange) -> None:
         (garbage, "upstream_invalid", "not in the expected format"),
     ],
 )
-def test_an_answer_that_breaks_off_or_is_none(
+def test_incomplete_and_invalid_answers_are_errors(
     path: str, streams: bool, behaviour: Behaviour, code: str | None, said: str
 ) -> None:
     with Provider(behaviour) as provider, proxied(provider) as proxy:
@@ -123,14 +123,14 @@ def test_an_answer_that_breaks_off_or_is_none(
 
 
 @WIRES
-def test_an_answer_in_an_encoding_that_it_is_not_in(path: str) -> None:
+def test_an_answer_with_a_wrong_content_encoding_is_an_error(path: str) -> None:
     with Provider(wrong_encoding) as provider, proxied(provider) as proxy:
         assert error_of(post(proxy, path)) == (502, "upstream_invalid")
 
 
 @WIRES
 @STREAMS
-def test_an_upstream_that_falls_silent(path: str, streams: bool) -> None:
+def test_a_provider_that_falls_silent_is_an_error(path: str, streams: bool) -> None:
     def stall(exchange: Exchange) -> None:
         if streams:
             exchange.stream()
@@ -147,7 +147,7 @@ def test_an_upstream_that_falls_silent(path: str, streams: bool) -> None:
 
 
 @WIRES
-def test_an_upstream_that_does_not_close_after_its_answer_is_not_waited_for(path: str) -> None:
+def test_a_provider_that_does_not_close_after_its_answer_delays_nothing(path: str) -> None:
     def linger(exchange: Exchange) -> None:
         exchange.stream()
         exchange.push(*streamed(exchange.asked, SAID))
@@ -160,7 +160,7 @@ def test_an_upstream_that_does_not_close_after_its_answer_is_not_waited_for(path
 
 @WIRES
 @STREAMS
-def test_an_upstream_that_cannot_be_reached(path: str, streams: bool) -> None:
+def test_a_provider_that_cannot_be_reached_is_an_error(path: str, streams: bool) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         closed = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -175,7 +175,7 @@ def test_an_upstream_that_cannot_be_reached(path: str, streams: bool) -> None:
 @WIRES
 @STREAMS
 @pytest.mark.parametrize("code", [400, 401, 429, 500, 529])
-def test_an_error_of_the_upstream_is_passed_on(path: str, streams: bool, code: int) -> None:
+def test_an_error_of_the_provider_is_passed_on(path: str, streams: bool, code: int) -> None:
     body = {"error": {"message": "as the provider says it"}}
     failing = status(code, body, retry_after="7", x_request_id="req_9")
     with Provider(failing) as provider, proxied(provider) as proxy:
@@ -187,12 +187,12 @@ def test_an_error_of_the_upstream_is_passed_on(path: str, streams: bool, code: i
 
 
 @WIRES
-def test_a_client_is_not_sent_elsewhere(path: str) -> None:
+def test_redirects_are_not_followed(path: str) -> None:
     with Provider(status(307, {}, location="http://127.0.0.1:1/")) as it, proxied(it) as proxy:
         assert error_of(post(proxy, path)) == (502, "upstream_redirects")
 
 
-def test_the_sdks_take_errors_for_what_they_are() -> None:
+def test_the_sdks_recognise_errors() -> None:
     failing = status(429, {"error": {"type": "rate_limit_error", "message": "slow down"}})
     with Provider(failing) as provider, proxied(provider) as proxy:
         for kind in AGENTS[:3]:
@@ -211,10 +211,10 @@ def test_the_sdks_take_errors_for_what_they_are() -> None:
         (ResponsesAgent, RuntimeError, "Didn't receive|Expected to have received"),
     ],
 )
-def test_the_sdks_raise_when_a_stream_breaks_off(
+def test_the_sdks_raise_when_a_stream_is_incomplete(
     kind: type[Agent], error: type[Exception], said: str
 ) -> None:
-    """How much of the answer comes before the error is a matter of time, that it comes is not."""
+    """How much of the answer comes before the error depends on timing; the error does not."""
     with Provider(broken_off) as provider, proxied(provider) as proxy:
         agent = kind(proxy.url, streams=True)
         agent.user(TASK)
@@ -225,8 +225,10 @@ def test_the_sdks_raise_when_a_stream_breaks_off(
 @WIRES
 @STREAMS
 @pytest.mark.parametrize("second", [status(500, {}), broken_off, "leave"])
-def test_a_feedback_round_that_fails(path: str, streams: bool, second: Any) -> None:
-    """No second answer: the first goes on without its calls. Half of one: that is an error."""
+def test_a_failed_feedback_round_removes_the_calls_or_is_an_error(
+    path: str, streams: bool, second: Any
+) -> None:
+    """No second answer: the first is released without its calls. Half of one: an error."""
     following = Exchange.hang_up if second == "leave" else second
     with Provider(Said("Hm.", [EVIL]), following) as provider, proxied(provider) as proxy:
         answer = post(proxy, path, streams=streams)
@@ -242,7 +244,7 @@ def test_a_feedback_round_that_fails(path: str, streams: bool, second: Any) -> N
 
 @WIRES
 @STREAMS
-def test_a_store_that_is_gone_before_anything_is_asked(path: str, streams: bool) -> None:
+def test_a_store_failure_before_the_request_is_sent_is_an_error(path: str, streams: bool) -> None:
     store = Failing()
     with Provider(SAID) as provider, proxied(provider, store=store) as proxy:
         store.gone = True
@@ -254,7 +256,7 @@ def test_a_store_that_is_gone_before_anything_is_asked(path: str, streams: bool)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_an_output_that_could_not_be_judged_does_not_reach_the_model(agent: type[Agent]) -> None:
+def test_an_unchecked_output_does_not_reach_the_model(agent: type[Agent]) -> None:
     store = Failing()
     with Provider(SAID) as provider, proxied(provider, store=store) as proxy:
         one = agent(proxy.url, streams=False)
@@ -268,7 +270,7 @@ def test_an_output_that_could_not_be_judged_does_not_reach_the_model(agent: type
         assert len(provider.asked) == 1
 
 
-def test_an_upstream_that_was_asked_already_is_given_up_when_the_store_fails() -> None:
+def test_a_store_failure_closes_the_connection_to_the_provider() -> None:
     store = Failing()
     with (
         Provider(Exchange.wait_for_leaving) as provider,
@@ -281,7 +283,7 @@ def test_an_upstream_that_was_asked_already_is_given_up_when_the_store_fails() -
 
 @WIRES
 @STREAMS
-def test_a_store_that_goes_while_the_model_answers(path: str, streams: bool) -> None:
+def test_a_store_failure_while_the_model_answers_is_an_error(path: str, streams: bool) -> None:
     store = Failing()
 
     def meanwhile(exchange: Exchange) -> None:
@@ -319,7 +321,7 @@ def connection(
 @WIRES
 @STREAMS
 @pytest.mark.parametrize("begun", [False, True])
-def test_a_client_that_goes_away_takes_the_upstream_with_it(
+def test_a_disconnected_client_closes_the_connection_to_the_provider(
     path: str, streams: bool, begun: bool
 ) -> None:
     waiting = threading.Event()
@@ -341,7 +343,7 @@ def test_a_client_that_goes_away_takes_the_upstream_with_it(
         assert provider.exchanges[0].left.wait(PATIENCE_S)
 
 
-def test_a_client_that_goes_away_during_a_pass_through() -> None:
+def test_a_client_that_disconnects_ends_a_request_that_is_passed_on() -> None:
     with Provider(Exchange.wait_for_leaving) as provider, proxied(provider) as proxy:
         with socket.create_connection(("127.0.0.1", proxy.port)) as made:
             made.sendall(b"GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -351,7 +353,7 @@ def test_a_client_that_goes_away_during_a_pass_through() -> None:
 
 
 class Slow(TableJudge):
-    """A judge of calls who takes until somebody has left, and is then not needed any more."""
+    """A judge that never finishes a call, and notes that it was cancelled."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -370,7 +372,7 @@ class Slow(TableJudge):
 
 
 @STREAMS
-def test_a_client_that_goes_away_while_a_call_is_judged(streams: bool) -> None:
+def test_a_client_that_disconnects_cancels_the_judge(streams: bool) -> None:
     slow = Slow()
     path = "/v1/chat/completions"
     with Provider(SAID) as provider, proxied(provider, by=slow) as proxy:
@@ -380,7 +382,7 @@ def test_a_client_that_goes_away_while_a_call_is_judged(streams: bool) -> None:
 
 
 @WIRES
-def test_text_passes_while_the_model_still_speaks(path: str) -> None:
+def test_text_passes_before_the_answer_is_complete(path: str) -> None:
     go_on = threading.Event()
 
     def speak(exchange: Exchange) -> None:
@@ -403,7 +405,7 @@ def test_text_passes_while_the_model_still_speaks(path: str) -> None:
 
 
 @WIRES
-def test_text_passes_and_calls_wait_while_the_judge_reads_what_the_user_said(path: str) -> None:
+def test_text_passes_and_calls_wait_while_the_request_is_checked(path: str) -> None:
     gated = Gated()
     with Provider(SAID) as provider, proxied(provider, by=gated) as proxy:
         with connection(proxy, path, streams=True, task="Open the gate.") as made:
@@ -417,6 +419,6 @@ def test_text_passes_and_calls_wait_while_the_judge_reads_what_the_user_said(pat
 
 
 def cut_before_call(events: list[bytes]) -> list[bytes]:
-    """Events one by one up to the first that names a call, and all the others in one."""
+    """Events one by one up to the first that names a call, and the rest in one chunk."""
     first = next(n for n, event in enumerate(events) if GOOD.name.encode() in event)
     return [*events[:first], b"".join(events[first:])]

@@ -1,4 +1,4 @@
-"""What agents of all wires see through the proxy, streaming and not."""
+"""What agents see through the proxy, in all wire formats, streaming and not."""
 
 import functools
 import re
@@ -81,7 +81,7 @@ def test_an_aligned_conversation_passes(make: Make) -> None:
 @pytest.mark.shows("Proxy", "tool output")
 @ALL
 @pytest.mark.parametrize("output", ["annotate", "redact"])
-def test_a_tools_output_is_judged_once_and_rewritten_alike_every_time(
+def test_an_output_is_judged_once_and_rewritten_the_same_way_every_time(
     make: Make, output: str
 ) -> None:
     mine = judge()
@@ -95,7 +95,7 @@ def test_a_tools_output_is_judged_once_and_rewritten_alike_every_time(
         agent.ask()
         (read,) = outputs(provider.asked[1])
         assert "[Task Shield" in read and ("evil" in read) is (output == "annotate")
-        assert outputs(provider.asked[2]) in ([read], [])  # [] where the provider keeps it
+        assert outputs(provider.asked[2]) in ([read], [])  # [] where the provider stores it
         # The server's self-test shows the judge outputs, too.
         judged = [message for message in mine.seen if message.text == INJECTED]
         assert [message.level for message in judged] == [Level.TOOL]
@@ -118,7 +118,7 @@ def test_a_misaligned_call_goes_back_to_the_model(make: Make) -> None:
 
 
 @ALL
-def test_a_model_that_does_not_learn_is_left_without_its_calls(make: Make) -> None:
+def test_calls_that_stay_misaligned_are_removed_after_the_last_round(make: Make) -> None:
     evils = [Call(f"c{n}", "send_money", f'{{"path": "evil {n}"}}') for n in range(9)]
     script = [Said("Hm.", [evil], id=str(n)) for n, evil in enumerate(evils)]
     with Provider(*script) as provider, proxied(provider, policy={"rounds": 2}) as proxy:
@@ -150,7 +150,7 @@ def test_of_parallel_calls_the_aligned_ones_survive(make: Make, calls: Sequence[
 
 @pytest.mark.shows("Proxy", "HITL")
 @ALL
-def test_where_a_person_is_asked_the_same_call_passes_once_approved(make: Make) -> None:
+def test_an_approved_call_passes_once(make: Make) -> None:
     script = [Said(calls=[EVIL], id=str(number)) for number in range(5)]
     store = MemoryStore()
     with Provider(*script) as provider, proxied(provider, store=store, policy=ESCALATE) as proxy:
@@ -159,7 +159,7 @@ def test_where_a_person_is_asked_the_same_call_passes_once_approved(make: Make) 
         seen = retrying(agent)
         assert seen.calls == ()
         (approval,) = re.findall(r"approval ([0-9a-f]{32}), until", " ".join(seen.texts))
-        assert retrying(agent).calls == ()  # nobody has said anything yet
+        assert retrying(agent).calls == ()  # no person has answered yet
         found = httpx.post(f"{proxy.url}/api/approvals/{approval}/approve")
         assert found.json()["status"] == "approved"
         assert retrying(agent).calls == (EVIL,)
@@ -168,7 +168,7 @@ def test_where_a_person_is_asked_the_same_call_passes_once_approved(make: Make) 
 
 
 def retrying(agent: Agent) -> Seen:
-    """Ask, and do not take the answer into the conversation."""
+    """Ask, and do not add the answer to the conversation."""
     before = list(agent.turns)
     seen = agent.ask()
     agent.turns = before
@@ -178,7 +178,7 @@ def retrying(agent: Agent) -> Seen:
 
 
 @ALL
-def test_what_no_judge_could_check_is_removed_and_reading_goes_on(make: Make) -> None:
+def test_unchecked_calls_are_removed_but_read_calls_pass(make: Make) -> None:
     blind = TableJudge(error=JudgeUnavailable("gone"))
     with Provider(Said("Hm.", [GOOD, EVIL])) as provider, proxied(provider, by=blind) as proxy:
         _, seen = asked_once(make, proxy.url)
@@ -198,7 +198,7 @@ def test_calls_that_share_an_id_are_all_refused(make: Make) -> None:
 
 @pytest.mark.shows("Proxy", "plan text")
 @ALL
-def test_misaligned_words_go_back_as_well(make: Make) -> None:
+def test_misaligned_text_goes_back_as_well(make: Make) -> None:
     script = [Said("I shall do evil.", id="1"), Said("I shall not.", id="2")]
     with Provider(*script) as provider, proxied(provider) as proxy:
         agent, seen = asked_once(make, proxy.url)
@@ -211,9 +211,7 @@ def test_misaligned_words_go_back_as_well(make: Make) -> None:
 
 @ALL
 @pytest.mark.parametrize("headers", [{}, {"x-taskshield-session": "mine"}], ids=["found", "named"])
-def test_replicas_that_take_turns_know_the_conversation(
-    make: Make, headers: dict[str, str]
-) -> None:
+def test_replicas_share_conversations(make: Make, headers: dict[str, str]) -> None:
     store = MemoryStore()
     judges = judge(), judge()
     script = [Said(calls=[GOOD], id="1"), Said("Hm.", [EVIL], id="2"), Said("Done.", id="3")]

@@ -1,4 +1,4 @@
-"""Responses that the provider keeps: going on from them, and asking for them again."""
+"""Responses that the provider stores: continuing them, and asking for them again."""
 
 import json
 from typing import Any
@@ -31,13 +31,13 @@ def post(proxy: Listening, **more: Any) -> httpx.Response:
 
 
 def kept(said: Said) -> Behaviour:
-    """The provider as it is asked for an answer that it keeps."""
+    """The provider when it is asked for a stored response."""
     asked = Asked(method="POST", path="/v1/responses", query="", headers={}, content=b"{}")
     return lambda exchange: exchange.send(whole(asked, said))
 
 
 @STREAMS
-def test_the_provider_learns_what_became_of_a_call_that_the_client_never_saw(
+def test_the_provider_gets_results_for_removed_calls(
     streams: bool,
 ) -> None:
     script = [Said(calls=[EVIL], id="1"), Said(calls=[GOOD, EVIL], id="2"), Said("Ok.", id="3")]
@@ -45,7 +45,7 @@ def test_the_provider_learns_what_became_of_a_call_that_the_client_never_saw(
         agent = StoredResponsesAgent(proxy.url, streams=streams)
         agent.user(TASK)
         assert agent.ask().calls == (GOOD,)
-        # Over two rounds a stream has the id of the first; what to go on from is the second.
+        # Over two rounds a stream has the id of the first; the second is continued.
         assert agent.previous == ("resp_1" if streams else "resp_2")
         agent.output(GOOD, "Total: 98.70")
         agent.ask()
@@ -58,7 +58,7 @@ def test_the_provider_learns_what_became_of_a_call_that_the_client_never_saw(
         assert len(sessions(proxy.url)) == 1
 
 
-def test_branches_of_a_response_are_judged_by_the_tasks_that_led_to_it() -> None:
+def test_branches_of_a_response_have_the_tasks_up_to_it() -> None:
     script = [Said("Hello.", id="1"), *(Said(calls=[GOOD], id=str(n)) for n in (2, 3))]
     store = MemoryStore()
     with (
@@ -72,7 +72,7 @@ def test_branches_of_a_response_are_judged_by_the_tasks_that_led_to_it() -> None
             assert GOOD.id in answer.text
 
 
-def test_a_response_that_is_not_known_here_starts_without_tasks() -> None:
+def test_an_unchecked_response_starts_without_tasks() -> None:
     script = [Said(calls=[GOOD], id="7"), Said("Never mind.", id="8")]
     with Provider(*script) as provider, proxied(provider) as proxy:
         answer = post(proxy, input=[], previous_response_id="resp_elsewhere")
@@ -81,7 +81,7 @@ def test_a_response_that_is_not_known_here_starts_without_tasks() -> None:
 
 
 @STREAMS
-def test_a_conversation_is_told_once_what_was_removed(streams: bool) -> None:
+def test_a_conversation_gets_results_for_removed_calls_once(streams: bool) -> None:
     script = [Said(calls=[EVIL], id="1"), Said("Ok.", id="2"), Said("Bye.", id="3")]
     with Provider(*script) as provider, proxied(provider, policy={"rounds": 0}) as proxy:
         agent = ThreadAgent(proxy.url, streams=streams)
@@ -92,7 +92,7 @@ def test_a_conversation_is_told_once_what_was_removed(streams: bool) -> None:
         assert len(sessions(proxy.url)) == 1
 
 
-def test_instructions_that_are_sent_every_time_are_read_once() -> None:
+def test_repeated_instructions_are_judged_once() -> None:
     script = [Said("Hello.", id=str(n)) for n in range(3)]
     with Provider(*script) as provider, proxied(provider) as proxy:
         post(proxy, instructions="Be kind.")
@@ -112,7 +112,7 @@ def test_background_responses_are_refused() -> None:
 
 
 @STREAMS
-def test_a_stored_response_is_shown_without_what_was_removed(streams: bool) -> None:
+def test_a_stored_response_has_no_removed_calls(streams: bool) -> None:
     last = Said(calls=[GOOD, WORSE], id="2")
     script = [say(Said(calls=[EVIL], id="1")), say(last), kept(last)]
     with Provider(*script) as provider, proxied(provider, policy={"rounds": 1}) as proxy:
@@ -126,7 +126,7 @@ def test_a_stored_response_is_shown_without_what_was_removed(streams: bool) -> N
         assert "Task Shield" in found.text
 
 
-def test_a_stored_response_that_was_let_through_is_shown_as_it_is() -> None:
+def test_an_allowed_stored_response_is_unchanged() -> None:
     said = Said("Here.", calls=[GOOD], id="1")
     with Provider(say(said), kept(said)) as provider, proxied(provider) as proxy:
         post(proxy)
@@ -135,7 +135,7 @@ def test_a_stored_response_that_was_let_through_is_shown_as_it_is() -> None:
         assert found.content == whole(provider.asked[0], said)
 
 
-def test_calls_of_a_stored_response_that_is_not_known_here_are_not_shown() -> None:
+def test_an_unchecked_stored_response_has_no_calls() -> None:
     with Provider(kept(Said("Here.", calls=[GOOD]))) as provider, proxied(provider) as proxy:
         found = httpx.get(f"{proxy.url}/v1/responses/resp_1")
         assert GOOD.id not in found.text and "Here." in found.text
@@ -152,12 +152,14 @@ def test_calls_of_a_stored_response_that_is_not_known_here_are_not_shown() -> No
         (Exchange.hang_up, 502),
     ],
 )
-def test_a_stored_response_that_cannot_be_had(behaviour: Behaviour, status: int) -> None:
+def test_a_stored_response_that_the_provider_does_not_give(
+    behaviour: Behaviour, status: int
+) -> None:
     with Provider(behaviour) as provider, proxied(provider) as proxy:
         assert httpx.get(f"{proxy.url}/v1/responses/resp_1").status_code == status
 
 
-def test_a_call_that_cannot_be_answered_in_words_is_removed_at_once() -> None:
+def test_a_call_whose_result_cannot_be_text_is_removed_without_a_round() -> None:
     call: dict[str, Any] = {
         "type": "computer_call",
         "id": "cu_1",
@@ -178,7 +180,7 @@ def test_a_call_that_cannot_be_answered_in_words_is_removed_at_once() -> None:
         assert provider.asked[1].body["input"] == "Go on."
 
 
-def test_ids_of_calls_that_the_provider_gives_twice() -> None:
+def test_calls_of_the_provider_with_one_id_get_one_result() -> None:
     twins = [EVIL, Call(EVIL.id, "read_file", "{}")]
     with Provider(Said(calls=twins), Said("Ok.", id="2")) as provider, proxied(provider) as proxy:
         assert EVIL.id not in post(proxy).text

@@ -109,7 +109,7 @@ def test_what_ran_at_the_provider_cannot_be_refused() -> None:
     assert cut["stop_reason"] == "end_turn"
 
 
-def test_a_reason_to_stop_that_promises_no_call_stays() -> None:
+def test_a_finish_reason_without_calls_stays() -> None:
     body = answer(use("a"), reason="max_tokens")
     assert anthropic_format.without_calls(body, {"a"}, "No.")["stop_reason"] == "max_tokens"
 
@@ -123,7 +123,7 @@ def test_feedback_sends_thinking_back_and_leaves_empty_text_out() -> None:
     assert following["system"] is REQUEST["system"]
 
 
-def test_an_answer_that_says_nothing_is_not_sent_back() -> None:
+def test_an_empty_answer_is_not_sent_back() -> None:
     following = anthropic_format.with_feedback({"messages": []}, answer(), (), "Say something.")
     assert [message["role"] for message in following["messages"]] == ["user"]
 
@@ -153,7 +153,7 @@ def using(index: int, id: str, written: str) -> list[bytes]:
     return block(index, {"type": "tool_use", "id": id, "name": "f", "input": {}}, delta)
 
 
-def test_a_stream_is_put_together_as_it_would_have_come_whole() -> None:
+def test_a_stream_becomes_the_answer_without_streaming() -> None:
     cited = {"type": "char_location", "cited_text": "x"}
     stream = [
         START,
@@ -190,7 +190,7 @@ def test_a_stream_is_put_together_as_it_would_have_come_whole() -> None:
     }
 
 
-def test_text_after_a_call_is_held_with_it_and_keeps_its_order() -> None:
+def test_text_after_a_call_is_buffered_with_it_and_keeps_its_order() -> None:
     stream = [START, *typed(0, "A"), *using(1, "a", "{}"), *typed(2, "B"), *using(3, "b", "{}")]
     gate = anthropic_format.gate()
     data = fed(gate, [*stream, *ENDING])
@@ -217,7 +217,7 @@ def test_pings_do_not_wait_for_the_judge() -> None:
     assert fed(gate, [START, *using(0, "a", "{}"), PING]) == START + PING
 
 
-def test_input_that_broke_off_is_judged_as_it_is_and_sent_back_empty() -> None:
+def test_incomplete_input_is_judged_as_it_is_and_sent_back_empty() -> None:
     gate = anthropic_format.gate()
     fed(gate, [START, *using(0, "a", '{"to": "Mal'), *ENDING])
     assert gate.complete is not None and gate.response is not None
@@ -239,7 +239,7 @@ def test_new_events_pass_in_order() -> None:
     assert [payload["type"] for payload in payloads(data)].count("weather") == 2
 
 
-def test_an_error_in_the_stream_goes_on_and_held_calls_do_not() -> None:
+def test_an_error_in_the_stream_passes_and_buffered_calls_do_not() -> None:
     error = event("error", error={"type": "overloaded_error", "message": "too busy"})
     gate = anthropic_format.gate()
     data = fed(gate, [START, *using(0, "secret-call", "{}"), error, *ENDING])
@@ -249,7 +249,7 @@ def test_an_error_in_the_stream_goes_on_and_held_calls_do_not() -> None:
         read_all(data)
 
 
-def test_the_sdk_raises_when_a_stream_broke_off() -> None:
+def test_the_sdk_raises_when_a_stream_is_incomplete() -> None:
     gate = anthropic_format.gate()
     data = fed(gate, [START, *typed(0, "Hi."), *using(1, "a", "{}")])
     with pytest.raises(sdk.APIStatusError, match="before its response was complete"):

@@ -91,7 +91,7 @@ def test_outputs_are_rewritten_and_all_else_is_the_same_object() -> None:
     assert all(body["messages"][n] is REQUEST["messages"][n] for n in range(3))
 
 
-def test_a_redacted_output_loses_what_nobody_could_read() -> None:
+def test_a_redacted_output_loses_unreadable_parts() -> None:
     body = chat_format.with_outputs(REQUEST, {("messages", 4): "[removed]"})
     assert body["messages"][4]["content"] == [{"type": "text", "text": "[removed]"}]
     assert chat_format.with_outputs(REQUEST, {("messages", 4): "two"}) == REQUEST
@@ -152,12 +152,12 @@ def test_feedback_gives_back_ids_that_the_model_left_out() -> None:
     assert said["tool_calls"][0]["id"] == result["tool_call_id"] == "call_0_0"
 
 
-def test_several_choices_cannot_go_on() -> None:
+def test_several_choices_have_no_feedback_round() -> None:
     with pytest.raises(ConversationError):
         chat_format.with_feedback(REQUEST, answer(called("f"), called("g")), {"id-f"}, "No.")
 
 
-def test_legacy_calls_in_a_stream_are_held() -> None:
+def test_legacy_calls_in_a_stream_are_buffered() -> None:
     gate = chat_format.gate()
     stream = [
         chunk(choice({"role": "assistant", "content": None, "function_call": {"name": "send"}})),
@@ -177,7 +177,7 @@ def test_legacy_calls_in_a_stream_are_held() -> None:
     assert seen_in_chat(data).finish == "stop"
 
 
-def test_several_choices_are_held_together_and_judged_apart() -> None:
+def test_several_choices_are_buffered_together_and_judged_separately() -> None:
     def opening(name: str, index: int) -> Body:
         call = piece(0, "", id=f"id-{name}", type="function", function={"name": name})
         return choice({"tool_calls": [call]}, index=index)
@@ -207,7 +207,7 @@ def test_several_choices_are_held_together_and_judged_apart() -> None:
 
 
 @pytest.mark.parametrize("numbers", [(0, 0), (None, None)])
-def test_calls_that_share_a_number_are_told_apart_by_their_ids(
+def test_calls_that_share_a_number_are_distinguished_by_their_ids(
     numbers: tuple[int | None, int | None],
 ) -> None:
     first, second = numbers
@@ -245,7 +245,7 @@ def test_text_in_the_last_chunk_stands_before_the_note() -> None:
     assert seen_in_chat(data).texts == ("One two.", "A note.")
 
 
-def test_text_after_calls_is_held_with_them_and_stands_before_the_note() -> None:
+def test_text_after_calls_is_buffered_with_them_and_stands_before_the_note() -> None:
     gate = chat_format.gate()
     call = piece(0, "{}", id="A", type="function", function={"name": "f"})
     stream = [
@@ -294,7 +294,7 @@ def test_a_stream_may_end_without_saying_so() -> None:
     assert data + b"".join(gate.release()) == b"".join(stream)
 
 
-def test_an_error_in_the_stream_goes_on_and_held_calls_do_not() -> None:
+def test_an_error_in_the_stream_passes_and_buffered_calls_do_not() -> None:
     error = sse({"error": {"message": "overloaded", "type": "server_error"}})
     stream = chat_stream(Said(text="Hi.", calls=[Call("A", "f", "{}")]))
     gate = chat_format.gate()
@@ -306,7 +306,7 @@ def test_an_error_in_the_stream_goes_on_and_held_calls_do_not() -> None:
         read_all(data)
 
 
-def test_the_sdk_raises_when_a_stream_broke_off() -> None:
+def test_the_sdk_raises_when_a_stream_is_incomplete() -> None:
     gate = chat_format.gate()
     data = fed(gate, chat_stream(Said(text="Hi.", calls=[Call("A", "f", "{}")]))[:-4])
     with pytest.raises(openai.APIError, match="before its response was complete"):
@@ -319,7 +319,7 @@ def read_all(data: bytes) -> None:
         list(client.chat.completions.create(model="m", messages=messages, stream=True))
 
 
-def test_an_answer_may_not_go_on_after_its_end() -> None:
+def test_an_answer_must_not_change_after_its_end() -> None:
     stream = chat_stream(Said(text="Hi."))
     late = chunk(choice({"tool_calls": [piece(0, "{}", id="A", function={"name": "f"})]}))
     gate = chat_format.gate()

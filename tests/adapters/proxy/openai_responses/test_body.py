@@ -110,7 +110,7 @@ def check_input(items: list[Body]) -> None:
         ({"previous_response_id": "resp_9"}, "resp_9"),
     ],
 )
-def test_a_request_says_what_it_goes_on_from(members: Body, continued: str | None) -> None:
+def test_a_request_names_what_it_continues(members: Body, continued: str | None) -> None:
     assert responses_format.read_request({"input": "go", **members}).continues == continued
 
 
@@ -216,7 +216,7 @@ def test_feedback_is_given_in_the_form_of_each_call() -> None:
     }
 
 
-def test_calls_that_want_a_picture_cannot_be_answered_in_words() -> None:
+def test_the_result_of_calls_for_a_picture_cannot_be_text() -> None:
     body = answer({"type": "computer_call", "call_id": "x", "id": "x", "action": {}})
     with pytest.raises(ConversationError):
         responses_format.with_feedback({"input": "go"}, body, {"x"}, "No.")
@@ -237,7 +237,7 @@ def test_stored_answers_go_back_as_they_are_and_others_without_ids() -> None:
     ]
 
 
-def test_feedback_keeps_what_the_request_goes_on_from() -> None:
+def test_feedback_keeps_what_the_request_continues() -> None:
     body = answer(function_call("a"))
     following = responses_format.with_feedback(REQUEST, body, {"a"}, "No.")
     assert following["previous_response_id"] == "resp_0"
@@ -298,7 +298,7 @@ def custom_call(index: int) -> list[bytes]:
     ]
 
 
-def test_custom_calls_are_held_too() -> None:
+def test_custom_calls_are_buffered_too() -> None:
     text = responses_stream(Said(text="Hi."))
     stream = renumbered([*text[:-1], *custom_call(2), text[-1]])
     gate = responses_format.gate()
@@ -362,7 +362,7 @@ def test_provider_tools_and_new_events_pass_at_once_and_in_order() -> None:
     assert passed + b"".join(gate.release()) == b"".join(stream)
 
 
-def test_a_part_of_something_unannounced_is_held() -> None:
+def test_a_part_of_an_unannounced_item_is_buffered() -> None:
     delta = {"output_index": 7, "item_id": "fc", "delta": "{}"}
     gate = responses_format.gate()
     assert fed(
@@ -391,7 +391,7 @@ def test_items_still_open_when_a_call_begins_are_ended_in_the_next_round() -> No
 
 
 @pytest.mark.parametrize("held", [True, False])
-def test_a_failed_response_goes_on_without_its_calls(held: bool) -> None:
+def test_a_failed_response_passes_without_its_calls(held: bool) -> None:
     (ending,) = payloads(STREAM[-1])
     failed = {
         **ending,
@@ -411,7 +411,7 @@ def test_a_failed_response_goes_on_without_its_calls(held: bool) -> None:
             assert list(stream)[-1].type == "response.failed"
 
 
-def test_an_error_event_goes_on() -> None:
+def test_an_error_event_passes() -> None:
     gate = responses_format.gate()
     data = fed(gate, [*STREAM[:-1], event("error", 99, message="busy", code="x", param=None)])
     numbers = [payload["sequence_number"] for payload in payloads(data)]
@@ -419,7 +419,7 @@ def test_an_error_event_goes_on() -> None:
     assert payloads(data)[-1]["message"] == "busy" and b"function_call" not in data
 
 
-def test_a_response_that_broke_off_ends_as_failed() -> None:
+def test_an_incomplete_response_ends_as_failed() -> None:
     gate = responses_format.gate()
     data = fed(gate, STREAM[:-3]) + b"".join(gate.fail_incomplete())
     with openai_client(data) as client:

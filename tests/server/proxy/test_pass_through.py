@@ -1,4 +1,4 @@
-"""What passes through unchanged, whom requests come from, and where they go."""
+"""What passes unchanged, who may use the proxy, and where requests go."""
 
 import gzip
 import json
@@ -52,7 +52,7 @@ def test_where_nothing_is_blocked_all_bytes_are_the_same(path: str, streams: boo
 
 
 @WIRES
-def test_an_upstream_that_does_not_stream_though_asked_to(path: str) -> None:
+def test_a_provider_may_answer_a_streaming_request_in_one_piece(path: str) -> None:
     def in_one_piece(exchange: Exchange) -> None:
         exchange.send(whole(exchange.asked, SAID))
 
@@ -106,7 +106,7 @@ def test_compressed_answers_are_read(
         assert answer.content == whole(provider.asked[0], SAID)
 
 
-def test_answers_in_an_encoding_that_nobody_asked_for_are_none() -> None:
+def test_answers_in_an_unrequested_encoding_are_invalid() -> None:
     def compressed(exchange: Exchange) -> None:
         exchange.send(b"\x0b\x02\x80{}\x03", content_encoding="br")
 
@@ -129,7 +129,7 @@ def test_long_bodies_and_headers_pass() -> None:
         assert provider.asked[0].headers["content-length"] == str(len(content))
 
 
-def test_a_header_that_is_no_text_goes_nowhere() -> None:
+def test_a_header_that_is_not_text_is_refused() -> None:
     with Provider() as provider, proxied(provider) as proxy:
         answer = httpx.get(f"{proxy.url}/v1/models", headers=[(b"x-odd", b"\xff")])
         assert error_of(answer) == (400, "invalid_request")
@@ -189,7 +189,7 @@ def test_other_paths_pass_as_they_are(method: str) -> None:
         assert "x-hop" not in answer.headers and len(answer.headers.get_list("date")) == 1
 
 
-def test_models_come_from_whose_client_asks() -> None:
+def test_models_come_from_the_provider_of_the_client() -> None:
     def models(exchange: Exchange) -> None:
         exchange.send(b'{"object": "list", "data": [], "has_more": false}')
 
@@ -240,13 +240,13 @@ def test_a_cookie_of_one_client_is_not_sent_for_another() -> None:
         assert "cookie" not in provider.asked[1].headers
 
 
-# Who may ask
+# Who may use the proxy
 
 
 @pytest.mark.parametrize(
     ("header", "value"), [("x-taskshield-key", "KEY"), ("authorization", "Bearer KEY")]
 )
-def test_our_key_opens_the_proxy_and_stays_here(header: str, value: str) -> None:
+def test_a_key_of_the_server_opens_the_proxy_and_is_not_sent_on(header: str, value: str) -> None:
     store = MemoryStore()
     key, other = run(keyed(store, "proxy")), run(keyed(store, "check"))
     with Provider(SAID) as provider, proxied(provider, store=store) as proxy:
@@ -288,7 +288,7 @@ def test_tenants_do_not_share_conversations() -> None:
         (b'{"messages": [' + b'{"role": "user", "content": "x"},' * 9 + b"{}]}", 400, None),
     ],
 )
-def test_bad_requests_go_nowhere(content: bytes, status: int, code: str | None) -> None:
+def test_bad_requests_are_not_sent_on(content: bytes, status: int, code: str | None) -> None:
     limits = {"body_bytes": 1500}
     with Provider() as provider, proxied(provider, limits=limits) as proxy:
         found = error_of(post(proxy, "/v1/chat/completions", content))
@@ -313,7 +313,7 @@ def test_too_many_messages_and_calls_that_make_no_sense_are_refused() -> None:
 @pytest.mark.parametrize(
     "address", ["", "ftp://x", "https://", "http://x:0", "http://x:y/", "http://x/?a=b"]
 )
-def test_an_address_that_cannot_be_one_is_a_wrong_setting(address: str) -> None:
+def test_an_invalid_address_is_a_wrong_setting(address: str) -> None:
     for name in ("openai", "anthropic"):
         with pytest.raises(ConfigError, match=f"server.upstream.{name} "):
             ProviderClient(UpstreamSettings.model_validate({name: address}))

@@ -1,4 +1,4 @@
-"""What clients are told about the checks, and answers with several choices."""
+"""What clients learn about the checks, and answers with several choices."""
 
 import json
 import re
@@ -19,14 +19,14 @@ CHAT = "/v1/chat/completions"
 
 
 def told(text: str) -> dict[str, str]:
-    """What a comment in a stream says."""
+    """The values in the comment of a stream."""
     (comment,) = re.findall(r"^: taskshield (.*)\n\n", text, re.MULTILINE)
     return dict(pair.split("=") for pair in comment.split(" "))
 
 
 @WIRES
 @pytest.mark.parametrize(("calls", "verdict"), [([GOOD], "allow"), ([EVIL], "block")])
-def test_headers_tell_decision_verdict_and_time(path: str, calls: Any, verdict: str) -> None:
+def test_headers_report_decision_verdict_and_time(path: str, calls: Any, verdict: str) -> None:
     with Provider(Said("Hm.", calls)) as provider, proxied(provider, policy={"rounds": 0}) as it:
         answer = httpx.post(it.url + path, json=request(path, streams=False))
         headers = answer.headers
@@ -37,7 +37,7 @@ def test_headers_tell_decision_verdict_and_time(path: str, calls: Any, verdict: 
 
 
 @WIRES
-def test_a_changed_stream_tells_them_in_a_comment(path: str) -> None:
+def test_a_changed_stream_reports_them_in_a_comment(path: str) -> None:
     with Provider(Said("Hm.", [EVIL])) as provider, proxied(provider, policy={"rounds": 0}) as it:
         answer = httpx.post(it.url + path, json=request(path, streams=True))
         found = told(answer.text)
