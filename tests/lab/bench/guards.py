@@ -1,4 +1,4 @@
-"""Shields for exams: judges that know the answers, and judges that know nothing."""
+"""Shields for tests: judges that know the answers, and judges that know nothing."""
 
 import json
 from collections.abc import Iterator

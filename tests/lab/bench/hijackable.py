@@ -35,7 +35,7 @@ _NOWHERE = EmptyEnv()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """A message as it comes to the model, over any wire."""
+    """A message as it comes to the model, in any wire format."""
 
     role: str
     text: str
@@ -52,7 +52,7 @@ class Said:
 
 @dataclass(kw_only=True)
 class Hijackable:
-    """The stand-in, for one item of the exam."""
+    """The stand-in model for one item of the benchmark."""
 
     item: Item = PAY
     attempts: int = 1
@@ -65,15 +65,15 @@ class Hijackable:
     def __post_init__(self) -> None:
         suite = suites.suite_named(VERSION, self.item.suite)
         task = suites.user_task(suite, self.item.user_task)
-        world = task.init_environment(suites.environment(suite, {}))
-        self.own = moves(task.ground_truth(world))
+        environment = task.init_environment(suites.environment(suite, {}))
+        self.own = moves(task.ground_truth(environment))
         self.answer = task.GROUND_TRUTH_OUTPUT or "Done."
         self.lure = ""
         self.goal: tuple[Move, ...] = ()
         if self.item.injection_task is not None:
             goal = suites.injection_task(suite, self.item.injection_task)
             self.lure = goal.GOAL
-            self.goal = moves(goal.ground_truth(world))
+            self.goal = moves(goal.ground_truth(environment))
 
     def __call__(self, heard: Sequence[Heard]) -> Said:
         self.heard.append(list(heard))
@@ -120,8 +120,8 @@ class Element(BasePipelineElement):
         said = self.model([_heard(message) for message in messages])
         calls = [FunctionCall(function=each.tool, args=dict(each.arguments)) for each in said.calls]
         content = [{"type": "text", "content": said.text}] if said.text else None
-        told = {"role": "assistant", "content": content, "tool_calls": calls}
-        return query, runtime, env, [*messages, told], extra_args
+        message = {"role": "assistant", "content": content, "tool_calls": calls}
+        return query, runtime, env, [*messages, message], extra_args
 
 
 def _heard(message: Mapping[str, Any]) -> Heard:

@@ -1,4 +1,4 @@
-"""Records that nobody sat an exam for."""
+"""Made-up records of a benchmark."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ def conversation(*, blocked: str | None = None, hijacked: bool = True) -> tuple[
     """A conversation as the worst-case agent has it.
 
     Args:
-        blocked: Whose call is held back: "user", "attacker" or None.
+        blocked: Whose call is blocked: "user", "attacker" or None.
         hijacked: Whether the agent reads an injection and follows it.
     """
     steps = [
@@ -129,7 +129,7 @@ def _calling(
     )
 
 
-def exam(
+def benchmark_runs(
     *,
     seed: int = 0,
     agent: str = "worst-case",
@@ -140,7 +140,7 @@ def exam(
     recorded: bool = False,
     goals: Mapping[str, int] = GOALS,
 ) -> list[BenchmarkRun]:
-    """A whole exam with shares near those asked for; the first goals are the easiest to reach."""
+    """All runs of a benchmark, with about the given shares. The first goals are the easiest."""
     dice = random.Random(seed)
     runs = []
     for suite, tasks in USER_TASKS.items():
@@ -214,4 +214,4 @@ runs = st.builds(
         st.just(each) if each.clean else st.sampled_from([each, replace(each, hijacked=True)])
     )
 )
-"""Any runs, by the rules of `Run`."""
+"""Any runs, by the rules of `BenchmarkRun`."""

@@ -44,7 +44,7 @@ def test_a_run_is_there_before_the_next_one_is_over(tmp_path: Path) -> None:
         assert record_files.read(tmp_path / "records.jsonl").runs == (RUNS[0],)
 
 
-def test_an_exam_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+def test_an_interrupted_benchmark_is_resumed(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     write(path, RUNS[:2])
     with path.open("a") as file:
@@ -54,11 +54,11 @@ def test_an_exam_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
     assert list(record_files.read(path).runs) == RUNS
 
 
-def test_resuming_what_was_never_begun_begins_it(tmp_path: Path) -> None:
+def test_resuming_without_records_starts_new_ones(tmp_path: Path) -> None:
     assert write(tmp_path / "records.jsonl", RUNS, existing="resume") == frozenset()
 
 
-def test_an_interruption_in_the_header_begins_anew(tmp_path: Path) -> None:
+def test_an_unfinished_header_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text('{"way": "wor')
     assert write(path, RUNS, existing="resume") == frozenset()
@@ -68,12 +68,12 @@ def test_an_interruption_in_the_header_begins_anew(tmp_path: Path) -> None:
 def test_records_are_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     write(path, RUNS)
-    with pytest.raises(ConfigError, match="exists; --resume goes on"):
+    with pytest.raises(ConfigError, match="already exists. Use --resume"):
         write(path, [])
     assert list(record_files.read(path).runs) == RUNS
 
 
-def test_records_are_overwritten_where_that_is_wanted(tmp_path: Path) -> None:
+def test_records_are_overwritten_on_request(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text("anything")
     assert write(path, RUNS, existing="overwrite") == frozenset()
@@ -81,11 +81,11 @@ def test_records_are_overwritten_where_that_is_wanted(tmp_path: Path) -> None:
     assert list(record_files.read(path).runs) == RUNS[:1]
 
 
-def test_records_of_another_exam_are_not_gone_on_with(tmp_path: Path) -> None:
+def test_records_of_another_benchmark_are_not_resumed(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     write(path, RUNS)
     other = replace(HEADER, judge="somebody else", version="v1.2.2")
-    with pytest.raises(ConfigError, match="of another exam: judge differs, version differs"):
+    with pytest.raises(ConfigError, match="to another benchmark: judge differs, version differs"):
         record_files.begin(path, other, existing="resume")
 
 
@@ -112,7 +112,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: int, data: str, complaint
 def test_two_records_of_one_run_are_an_error(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     write(path, [RUNS[0], RUNS[0]])
-    with pytest.raises(WireFormatError, match="line 3: a second record of the same run"):
+    with pytest.raises(WireFormatError, match="line 3: the file has two records of the same run"):
         record_files.read(path)
 
 
@@ -131,7 +131,7 @@ def test_a_run_that_failed_may_be_recorded_again(tmp_path: Path) -> None:
     assert list(record_files.read(path).runs) == [RUNS[0], RUNS[1]]
 
 
-def test_an_exam_that_comes_to_nothing_overwrites_nothing(tmp_path: Path) -> None:
+def test_a_benchmark_without_runs_overwrites_nothing(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     write(path, RUNS)
     write(path, [], existing="overwrite")
@@ -140,7 +140,7 @@ def test_an_exam_that_comes_to_nothing_overwrites_nothing(tmp_path: Path) -> Non
     assert not (tmp_path / "deep").exists()
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="file/x.jsonl cannot be written: "):
         write(tmp_path / "file" / "x.jsonl", RUNS)

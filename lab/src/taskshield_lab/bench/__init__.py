@@ -1,1 +1,1 @@
-"""The exam: run (writes records), measure (pure), show (tables, plots, a page)."""
+"""The AgentDojo benchmark: `run` writes records, `measure` computes, `report` shows."""

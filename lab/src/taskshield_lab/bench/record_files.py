@@ -1,10 +1,10 @@
-"""Records in files: a header line, then one line for each run, written as soon as it is over."""
+"""Files of records: a header line, then one line for each run, written when the run ends."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TextIO, TypeVar
 
-from taskshield.adapters import stored_values as values_json
+from taskshield.adapters import stored_values as stored_values
 from taskshield.core.errors import ConfigError, WireFormatError
 from taskshield_lab.bench.records import BenchmarkRun, Header
 
@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """All that a file holds."""
+    """The contents of a file of records."""
 
     header: Header
     runs: tuple[BenchmarkRun, ...]
@@ -32,21 +32,22 @@ def read(path: Path) -> Archive:
         run = _parsed(BenchmarkRun, text, path, number)
         earlier = runs.get(run.id)
         if earlier is not None and earlier.error is None:
-            raise WireFormatError(f"{path}, line {number}: a second record of the same run")
-        runs[run.id] = run  # one that failed may have been tried again
+            raise WireFormatError(
+                f"{path}, line {number}: the file has two records of the same run."
+            )
+        runs[run.id] = run  # a failed run may have been repeated
     return Archive(header=header, runs=tuple(runs.values()))
 
 
 def line(run: BenchmarkRun) -> str:
-    """A run as it stands in a file."""
-    return values_json.dump(run)
+    """The line of a run."""
+    return stored_values.dump(run)
 
 
 class Writer:
-    """Adds runs to a file; what was written is there even if the next run never ends.
+    """Appends runs to a file and flushes after each one.
 
-    A new file is made with its first run, so that nothing is overwritten by an exam that comes to
-    nothing.
+    A new file is created with its first run, so a benchmark without runs overwrites nothing.
     """
 
     def __init__(self, path: Path, header: Header | None) -> None:
@@ -54,14 +55,14 @@ class Writer:
 
         Args:
             path: The file.
-            header: For a new file; None to go on with what is there.
+            header: For a new file. None appends to an existing file.
         """
         self._path = path
         self._header = header
         self._file: TextIO | None = None
 
     def add(self, line: str) -> None:
-        """Write down the line of a run."""
+        """Write the line of a run."""
         if self._file is None:
             self._file = self._opened()
         self._file.write(f"{line}\n")
@@ -77,44 +78,49 @@ class Writer:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             file = self._path.open("a" if self._header is None else "w", encoding="utf-8")
         except OSError as error:
-            raise ConfigError(f"{self._path} cannot be written: {error.strerror}") from None
+            raise ConfigError(f"{self._path} cannot be written: {error.strerror}.") from None
         if self._header is not None:
-            file.write(f"{values_json.dump(self._header)}\n")
+            file.write(f"{stored_values.dump(self._header)}\n")
         return file
 
 
 Existing = Literal["refuse", "resume", "overwrite"]
-"""What to do where there is a file already.
+"""What to do when the file exists.
 
 - refuse: raise
-- resume: go on with it
-- overwrite: begin anew
+- resume: append to it
+- overwrite: replace it
 """
 
 
 def begin(
     path: Path, header: Header, *, existing: Existing
 ) -> tuple[Writer, tuple[BenchmarkRun, ...]]:
-    """Get ready to write: the writer, and the runs that are already there.
+    """Open a file of records: the writer, and the runs that the file already has.
 
     Args:
         path: The file. Its folder is made.
         header: What the runs have in common.
-        existing: What to do where there is a file already.
+        existing: What to do when the file exists.
 
     Raises:
-        ConfigError: There is a file already, or it is of another exam.
+        ConfigError: The file exists, or it belongs to another benchmark.
         WireFormatError: The file is damaged.
     """
     if existing == "resume" and path.exists():
-        _drop_half_a_line(path)
+        _remove_unfinished_line(path)
     if existing == "overwrite" or not path.exists():
         return Writer(path, header), ()
     if existing == "refuse":
-        raise ConfigError(f"{path} exists; --resume goes on with it, --overwrite begins anew")
+        raise ConfigError(
+            f"{path} already exists. Use --resume to continue it or --overwrite to replace it."
+        )
     found = read(path)
     if found.header != header:
-        raise ConfigError(f"{path} is of another exam: {_difference(found.header, header)}")
+        raise ConfigError(
+            f"{path} belongs to another benchmark: {_difference(found.header, header)}."
+            " Use --overwrite to replace it, or choose another --name."
+        )
     return Writer(path, None), found.runs
 
 
@@ -122,24 +128,24 @@ def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise WireFormatError(f"{path}: cannot be read: {type(error).__name__}") from None
+        raise WireFormatError(f"{path} cannot be read ({type(error).__name__}).") from None
 
 
 def _header(path: Path, lines: list[str]) -> Header:
     if not lines:
-        raise WireFormatError(f"{path}: no records in it")
+        raise WireFormatError(f"{path} has no records.")
     return _parsed(Header, lines[0], path, 1)
 
 
 def _parsed(kind: type[_T], line: str, path: Path, number: int) -> _T:
     try:
-        return values_json.load(kind, line)
+        return stored_values.load(kind, line)
     except WireFormatError as error:
         raise WireFormatError(f"{path}, line {number}: {error}") from None
 
 
-def _drop_half_a_line(path: Path) -> None:
-    """Take off a last line that an interruption left unfinished."""
+def _remove_unfinished_line(path: Path) -> None:
+    """Remove an unfinished last line, which an interruption may have left."""
     data = path.read_bytes()
     whole = data[: data.rfind(b"\n") + 1]
     if not whole:

@@ -1,6 +1,6 @@
-"""Records of an exam: what was asked, what the agent did, what the shield said.
+"""Records of a benchmark: the task, what the agent did, and the decisions of the shield.
 
-Everything that is shown later is made from these values, without a judge.
+All tables and plots are made from these values, without a judge.
 """
 
 from dataclasses import dataclass
@@ -12,23 +12,23 @@ from taskshield.core.tools import Tier
 from taskshield.core.usage import NO_USAGE, Usage
 
 Way = Literal["worst-case", "replay", "live"]
-"""How the exam was sat.
+"""How an item is run.
 
-- worst-case: by an agent that does what the user and the attacker want and ignores all feedback
-- replay: by the recorded calls of a real agent
-- live: by a real model, feedback rounds included
+- worst-case: an agent does what the user and the attacker want and ignores all feedback
+- replay: the recorded calls of a real agent are checked
+- live: a real model acts, with feedback rounds
 """
 
 Owner = Literal["user", "attacker"]
 """Whose goal a call serves."""
 
 NO_DEFENCE = "none"
-"""Stands where the name of a judge or a defence would."""
+"""The name of the judge or of the defence where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What is common to all runs of a file; two files with equal headers can be joined."""
+    """What all runs of a file share. Files with equal headers can be merged."""
 
     way: Way
     judge: str
@@ -39,14 +39,14 @@ class Header:
     """Version of AgentDojo's suites, e.g. "v1"."""
     attacks: tuple[str, ...]
     settings: str = ""
-    """Hash of all that the shield was told besides the judge's name, so that it can be compared."""
+    """Hash of the shield's settings without the judge's name. Equal hashes mean equal settings."""
     taskshield: str
     agentdojo: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """An instruction and the judge's word on it."""
+    """An instruction and its score."""
 
     text: str
     call_id: str | None
@@ -57,44 +57,44 @@ class Finding:
     epsilon: float
     """The threshold that `total` had to exceed."""
     explained: float = 0.0
-    """How well a directive that was found in tool output explains it."""
+    """How far a directive in tool output explains it."""
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A tool call and what became of it."""
+    """A tool call and its result."""
 
     id: str
     name: str
     arguments: str
     tier: Tier | None = None
-    """As the shield sees the tool; None where there was no shield."""
+    """Risk tier that the shield gives the tool. None without a shield."""
     action: Action = "allow"
     executed: bool
     owner: Owner | None = None
-    """Known for the worst-case agent only."""
+    """Known only for the worst-case agent."""
 
     @property
-    def held(self) -> bool:
-        """Whether the shield did not let it through. A call may fail to run for other reasons."""
+    def blocked(self) -> bool:
+        """Whether the shield blocked it. A call may fail to run for other reasons."""
         return self.action not in LET_THROUGH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedStep:
-    """One message, and the shield's word on it."""
+    """One message and the decision on it."""
 
     level: Level
     text: str
-    """What stood in the message; long texts are cut."""
+    """Text of the message. Long texts are cut."""
     calls: tuple[Call, ...] = ()
     answers: str | None = None
     """For tool output: the id of the call that produced it."""
     check: Check | None = None
-    """None where there was no shield."""
+    """None without a shield."""
     outage: str | None = None
-    """Why there is no verdict, where the check failed."""
+    """Why there is no verdict, if the check failed."""
     action: Action = "allow"
     findings: tuple[Finding, ...] = ()
     """On every call, and on every misaligned instruction in the text."""
@@ -102,13 +102,13 @@ class RecordedStep:
     ms: float = 0.0
     """Time of the check."""
     cached: bool = False
-    """Whether an earlier answer of the judge was used again."""
+    """Whether the answer came from the judge's cache."""
     usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkRun:
-    """One conversation of the exam."""
+    """One item run once."""
 
     suite: str
     user_task: str
@@ -117,23 +117,21 @@ class BenchmarkRun:
     attack: str | None = None
     """None for a clean run."""
     agent: str
-    """Who sat the exam: "worst-case", or the name of a model or pipeline."""
+    """Name of the agent: "worst-case", or a model or pipeline."""
     utility: bool = False
-    """Whether the user's task came about."""
+    """Whether the user's task was completed."""
     hijacked: bool = False
-    """Whether the attacker's goal came about. Never true of a clean run."""
+    """Whether the attacker's goal was reached. Always false for a clean run."""
     by_words: bool = False
-    """Whether it came about, or would have, without any tool call, so that no check of calls could
-    stop it."""
+    """Whether the goal can be reached without any tool call. No check of calls can stop that."""
     unsolved: bool = False
-    """Whether AgentDojo has no calls that reach the attacker's goal, so that the worst-case agent
-    cannot carry it out."""
+    """Whether AgentDojo lists no calls that reach the goal, so that the worst-case agent cannot."""
     shown: bool = False
-    """Whether the agent got to read the injection; known for the worst-case agent only."""
+    """Whether the agent read the injection. Known only for the worst-case agent."""
     error: str | None = None
-    """Why the run means nothing. Such runs are left out of all figures."""
+    """Why the run failed. Failed runs are left out of all figures."""
     recorded_utility: bool | None = None
-    """For a replay: what the record itself says."""
+    """For a replay: the outcome in the recorded run."""
     recorded_hijacked: bool | None = None
     steps: tuple[RecordedStep, ...] = ()
 
@@ -151,6 +149,6 @@ class BenchmarkRun:
 def run_id(
     agent: str, suite: str, user_task: str, attack: str | None, injection_task: str | None
 ) -> str:
-    """The id of a run, known before it is run."""
+    """The id of a run. It is known before the run starts."""
     attacked = "clean" if attack is None else f"{attack}/{injection_task}"
     return f"{agent}/{suite}/{user_task}/{attacked}"

@@ -1,4 +1,4 @@
-"""Which questions an exam has."""
+"""The items of a selection."""
 
 import pytest
 

@@ -47,17 +47,17 @@ def guard() -> Iterator[Guard]:
     yield from made_with(wary)
 
 
-class World:
-    """The bank after somebody planted the attacker's text, and what an agent does in it."""
+class Bank:
+    """The bank with the attacker's text in it, and what an agent does there."""
 
     def __init__(self) -> None:
-        staged = attack_placement.stage(str(PAY.attack), SUITE, TASK, GOAL)
-        assert staged is not None
-        self.environment = TASK.init_environment(suites.environment(SUITE, staged.injections))
+        placed = attack_placement.place(str(PAY.attack), SUITE, TASK, GOAL)
+        assert placed is not None
+        self.environment = TASK.init_environment(suites.environment(SUITE, placed.injections))
         self.decisions: list[Decision] = []
         self.messages: Sequence[Any] = ()
 
-    def work(self, pipeline: Any) -> "World":
+    def work(self, pipeline: Any) -> "Bank":
         runtime = FunctionsRuntime(SUITE.tools)
         extra = {DECISIONS: self.decisions}
         passed = pipeline.query(TASK.PROMPT, runtime, self.environment, [], extra)
@@ -74,7 +74,7 @@ class World:
 
 def test_an_unguarded_agent_pays_the_thief_as_well(guard: Guard) -> None:
     blind = guard(TableJudge())
-    assert World().work(guarded_pipeline(Element(Hijackable()), blind)).paid == [
+    assert Bank().work(guarded_pipeline(Element(Hijackable()), blind)).paid == [
         THIEF,
         "UK12345678901234567890",
     ]
@@ -83,30 +83,30 @@ def test_an_unguarded_agent_pays_the_thief_as_well(guard: Guard) -> None:
 @pytest.mark.shows("AgentDojo", "user turn", "tool call")
 def test_the_attackers_call_does_not_run_and_the_users_does(guard: Guard) -> None:
     model = Hijackable()
-    world = World().work(guarded_pipeline(Element(model), guard()))
-    assert world.paid == ["UK12345678901234567890"]
-    assert world.messages[-1]["content"][0]["content"] == model.answer
+    bank = Bank().work(guarded_pipeline(Element(model), guard()))
+    assert bank.paid == ["UK12345678901234567890"]
+    assert bank.messages[-1]["content"][0]["content"] == model.answer
 
 
 @pytest.mark.shows("AgentDojo", "feedback")
 def test_the_feedback_reaches_the_model_as_the_error_of_the_refused_call(guard: Guard) -> None:
     model = Hijackable()
-    world = World().work(guarded_pipeline(Element(model), guard()))
-    (refusal,) = [each for each in world.messages if REFUSED in str(each.get("error"))]
+    bank = Bank().work(guarded_pipeline(Element(model), guard()))
+    (refusal,) = [each for each in bank.messages if REFUSED in str(each.get("error"))]
     assert refusal["tool_call"].args["recipient"] == THIEF
     assert TASK.PROMPT in refusal["error"]
     assert refusal["error"] in model.shown
-    assert [each["role"] for each in world.messages].count("user") == 1
+    assert [each["role"] for each in bank.messages].count("user") == 1
 
 
 def test_of_parallel_calls_the_aligned_ones_survive(guard: Guard) -> None:
     model = Hijackable(parallel=True)
-    world = World().work(guarded_pipeline(Element(model), guard()))
-    (both,) = [each for each in world.messages if len(each.get("tool_calls") or []) == 2]
-    refused, paid = world.messages[world.messages.index(both) + 1 :][:2]
+    bank = Bank().work(guarded_pipeline(Element(model), guard()))
+    (both,) = [each for each in bank.messages if len(each.get("tool_calls") or []) == 2]
+    refused, paid = bank.messages[bank.messages.index(both) + 1 :][:2]
     assert REFUSED in refused["error"]
     assert paid["error"] is None
-    assert world.paid == ["UK12345678901234567890"]
+    assert bank.paid == ["UK12345678901234567890"]
 
 
 @pytest.mark.shows("AgentDojo", "tool output")
@@ -114,33 +114,39 @@ def test_annotated_output_stays_whole_and_redacted_output_keeps_the_injection_fr
     guard: Guard,
 ) -> None:
     annotated, redacted = Hijackable(), Hijackable()
-    World().work(guarded_pipeline(Element(annotated), guard(output="annotate")))
-    world = World().work(guarded_pipeline(Element(redacted), guard(output="redact")))
+    Bank().work(guarded_pipeline(Element(annotated), guard(output="annotate")))
+    bank = Bank().work(guarded_pipeline(Element(redacted), guard(output="redact")))
     assert GOAL.GOAL in annotated.shown and "do not serve the user's" in annotated.shown
     assert THIEF not in redacted.shown and "removed by Task Shield" in redacted.shown
-    assert all(decision.allowed for decision in world.decisions)
+    assert all(decision.allowed for decision in bank.decisions)
 
 
 def test_a_stubborn_agent_gets_its_rounds_and_no_more(guard: Guard) -> None:
     model = Hijackable(attempts=5)
-    world = World().work(guarded_pipeline(Element(model), guard(rounds=2)))
-    held = [decision for decision in world.decisions if not decision.allowed]
-    assert [decision.action for decision in held] == ["revise", "revise", "block", "block", "block"]
-    assert world.paid == ["UK12345678901234567890"]
+    bank = Bank().work(guarded_pipeline(Element(model), guard(rounds=2)))
+    blocked = [decision for decision in bank.decisions if not decision.allowed]
+    assert [decision.action for decision in blocked] == [
+        "revise",
+        "revise",
+        "block",
+        "block",
+        "block",
+    ]
+    assert bank.paid == ["UK12345678901234567890"]
 
 
 def test_an_agent_that_never_gives_up_is_stopped_by_agentdojos_own_bound(guard: Guard) -> None:
     model = Hijackable(attempts=1000)
-    world = World().work(guarded_pipeline(Element(model), guard(), max_iters=4))
+    bank = Bank().work(guarded_pipeline(Element(model), guard(), max_iters=4))
     assert len(model.heard) == 5
-    assert world.paid == []
+    assert bank.paid == []
 
 
 def test_agentdojos_own_harness_can_run_it(guard: Guard) -> None:
-    staged = attack_placement.stage(str(PAY.attack), SUITE, TASK, GOAL)
-    assert staged is not None
+    placed = attack_placement.place(str(PAY.attack), SUITE, TASK, GOAL)
+    assert placed is not None
     pipeline = guarded_pipeline(Element(Hijackable()), guard())
-    done = SUITE.run_task_with_pipeline(pipeline, TASK, GOAL, dict(staged.injections))
+    done = SUITE.run_task_with_pipeline(pipeline, TASK, GOAL, dict(placed.injections))
     assert done == (True, False)
 
 
@@ -158,7 +164,7 @@ TOOLS = [make_function(read_note), make_function(fail_loudly)]
 
 
 class Script:
-    """A model that says what it is told to, one answer after the other."""
+    """A model that gives the answers that it was given, one after the other."""
 
     name = None
 
@@ -193,7 +199,7 @@ def call(name: str, id: str | None = None) -> FunctionCall:
 
 
 def refusing(word: str) -> TableJudge:
-    """Takes every text that holds the word for a directive that serves nobody."""
+    """Takes every text with this word for a misaligned directive."""
     return TableJudge(
         directives=lambda text: [text] if word in text else [],
         score=lambda instruction, task: float(word not in instruction),
@@ -283,7 +289,7 @@ def test_hidden_reasoning_is_not_judged(guard: Guard) -> None:
 
 
 @pytest.mark.shows("AgentDojo", "plan text")
-def test_words_that_serve_nobody_are_handed_back_for_revision(guard: Guard) -> None:
+def test_misaligned_text_is_sent_back_for_revision(guard: Guard) -> None:
     script = Script(Said(text="Now I tell mallory."), Said(text="It says: note."))
     messages, decisions = ask(script, guard(refusing("mallory")))
     assert [each["role"] for each in messages[2:]] == ["assistant", "user", "assistant"]
@@ -300,7 +306,7 @@ def test_a_revised_answer_may_make_calls_again(guard: Guard) -> None:
     ]
 
 
-def test_words_pass_once_the_rounds_are_spent(guard: Guard) -> None:
+def test_text_passes_after_the_last_feedback_round(guard: Guard) -> None:
     script = Script(*[Said(text=f"I tell mallory {number}.") for number in range(9)])
     messages, decisions = ask(script, guard(refusing("mallory"), rounds=2))
     assert [decision.action for decision in decisions[1:]] == ["revise", "revise", "observe"]
@@ -324,9 +330,9 @@ def test_feedback_on_words_reaches_the_model_though_its_calls_run(guard: Guard) 
 
 
 def test_a_judge_that_fails_lets_no_payment_through(guard: Guard) -> None:
-    world = World().work(guarded_pipeline(Element(Hijackable()), guard(wary(error=OSError()))))
-    assert world.paid == []
-    assert {decision.check for decision in world.decisions} == {"failed"}
+    bank = Bank().work(guarded_pipeline(Element(Hijackable()), guard(wary(error=OSError()))))
+    assert bank.paid == []
+    assert {decision.check for decision in bank.decisions} == {"failed"}
 
 
 def test_the_pipelines_name_keeps_that_of_the_model(guard: Guard) -> None:

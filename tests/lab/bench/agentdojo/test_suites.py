@@ -1,4 +1,4 @@
-"""AgentDojo's worlds behind our own loader."""
+"""AgentDojo's environments behind our own loader."""
 
 from collections.abc import Iterator
 
@@ -7,40 +7,39 @@ import pytest
 from agentdojo.task_suite.load_suites import get_suite
 
 from taskshield.core.errors import ConfigError
-from taskshield_lab.bench.agentdojo import attack_placement
-from taskshield_lab.bench.agentdojo import suites as dojo
+from taskshield_lab.bench.agentdojo import attack_placement, suites
 
 SUITES = ["banking", "slack", "travel", "workspace"]
 
 
 def attacks_on(name: str) -> Iterator[dict[str, str]]:
-    suite = dojo.suite_named("v1", name)
+    suite = suites.suite_named("v1", name)
     task = next(iter(suite.user_tasks.values()))
     for goal in suite.injection_tasks.values():
         for attack in ("important_instructions", "tool_knowledge", "dos"):
-            staged = attack_placement.stage(attack, suite, task, goal)
-            if staged is not None:
-                yield dict(staged.injections)
+            placed = attack_placement.place(attack, suite, task, goal)
+            if placed is not None:
+                yield dict(placed.injections)
 
 
 @pytest.mark.parametrize("name", SUITES)
-def test_worlds_are_those_of_agentdojos_own_loader(name: str) -> None:
-    own, theirs = dojo.suite_named("v1", name), get_suite("v1", name)
+def test_environments_equal_those_of_agentdojos_own_loader(name: str) -> None:
+    own, theirs = suites.suite_named("v1", name), get_suite("v1", name)
     for injections in [{}, *attacks_on(name)][:8]:
-        world = dojo.environment(own, injections)
-        assert world == theirs.load_and_inject_default_environment(injections)
+        environment = suites.environment(own, injections)
+        assert environment == theirs.load_and_inject_default_environment(injections)
 
 
 def test_agentdojos_own_suites_stay_as_they_are() -> None:
-    dojo.suites("v1")
+    suites.suites("v1")
     assert "load_and_inject_default_environment" not in vars(get_suite("v1", "banking"))
 
 
 @pytest.mark.parametrize(("version", "pairs"), [("v1", 629), ("v1.2.2", 949)])
 def test_the_suites_have_as_many_pairs_as_published(version: str, pairs: int) -> None:
-    suites = dojo.suites(version).values()
-    assert sum(len(each.user_tasks) * len(each.injection_tasks) for each in suites) == pairs
-    assert sum(len(each.user_tasks) for each in suites) == 97
+    found = suites.suites(version).values()
+    assert sum(len(each.user_tasks) * len(each.injection_tasks) for each in found) == pairs
+    assert sum(len(each.user_tasks) for each in found) == 97
 
 
 @pytest.mark.parametrize(
@@ -56,45 +55,45 @@ def test_what_does_not_exist_is_named(
     version: str, suite: str, task: str, goal: str, complaint: str
 ) -> None:
     with pytest.raises(ConfigError, match=complaint):
-        found = dojo.suite_named(version, suite)
-        dojo.user_task(found, task)
-        dojo.injection_task(found, goal)
+        found = suites.suite_named(version, suite)
+        suites.user_task(found, task)
+        suites.injection_task(found, goal)
 
 
 def test_every_version_that_is_named_can_be_had() -> None:
-    assert all(dojo.suites(version) for version in dojo.VERSIONS)
+    assert all(suites.suites(version) for version in suites.VERSIONS)
 
 
-def test_a_world_executes_calls_and_keeps_what_was_before() -> None:
-    suite = dojo.suite_named("v1", "banking")
-    world = dojo.World(dojo.environment(suite, {}), suite.tools)
-    output, is_error = world.execute("get_balance", {})
+def test_a_simulation_executes_calls_and_keeps_the_initial_environment() -> None:
+    suite = suites.suite_named("v1", "banking")
+    simulation = suites.Simulation(suites.environment(suite, {}), suite.tools)
+    output, is_error = simulation.execute("get_balance", {})
     assert not is_error
     assert float(output) > 0
-    assert world.execute("get_balance", {"no": "such"}) == (output, False)
-    assert world.execute("no_such_tool", {})[1]
-    assert world.execute("send_money", {"recipient": "CH1"})[1]
+    assert simulation.execute("get_balance", {"no": "such"}) == (output, False)
+    assert simulation.execute("no_such_tool", {})[1]
+    assert simulation.execute("send_money", {"recipient": "CH1"})[1]
 
 
 def test_lists_written_as_text_are_read_as_lists() -> None:
-    suite = dojo.suite_named("v1", "workspace")
-    world = dojo.World(dojo.environment(suite, {}), suite.tools)
+    suite = suites.suite_named("v1", "workspace")
+    simulation = suites.Simulation(suites.environment(suite, {}), suite.tools)
     arguments = {"recipients": "['a@example.com']", "subject": "s", "body": "[not, a list"}
-    output, is_error = world.execute("send_email", arguments)
+    output, is_error = simulation.execute("send_email", arguments)
     assert not is_error
     assert "a@example.com" in output
     assert "[not, a list" in output
 
 
-def test_a_goal_of_words_alone_needs_no_call() -> None:
-    suite = dojo.suite_named("v1", "travel")
-    goal = dojo.injection_task(suite, "injection_task_6")
-    world = dojo.World(dojo.environment(suite, {}), suite.tools)
+def test_a_goal_of_text_alone_needs_no_call() -> None:
+    suite = suites.suite_named("v1", "travel")
+    goal = suites.injection_task(suite, "injection_task_6")
+    simulation = suites.Simulation(suites.environment(suite, {}), suite.tools)
     answer = "You should absolutely visit Riverside View Hotel because it's incredibly gorgeous."
-    assert not dojo.has_solution(suite, goal)
-    assert world.hijacked(goal, answer)
-    assert world.hijacked_by_words(goal, answer)
-    assert not world.hijacked_by_words(goal, "It rains.")
+    assert not suites.has_solution(suite, goal)
+    assert simulation.hijacked(goal, answer)
+    assert simulation.hijacked_by_words(goal, answer)
+    assert not simulation.hijacked_by_words(goal, "It rains.")
 
 
 def test_addresses_are_validated_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +104,7 @@ def test_addresses_are_validated_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return address
 
     monkeypatch.setattr(email_validator, "validate_email", validate)
-    dojo.remember_addresses()
+    suites.cache_address_validation()
     for _ in range(3):
         email_validator.validate_email("a@example.com", check_deliverability=False)
     assert seen == ["a@example.com"]

@@ -1,4 +1,4 @@
-"""Figures of an exam, counted by hand."""
+"""Figures of a benchmark, counted by hand."""
 
 from dataclasses import replace
 
@@ -7,7 +7,13 @@ import pytest
 from taskshield.core.decisions import Action
 from taskshield.core.levels import Level
 from taskshield.core.usage import Usage
-from taskshield_lab.bench.measure.outcomes import by_injection, figures, lost, missed, results
+from taskshield_lab.bench.measure.outcomes import (
+    by_injection,
+    disturbed_runs,
+    figures,
+    results,
+    successful_attacks,
+)
 from taskshield_lab.bench.measure.rates import Rate
 from taskshield_lab.bench.records import BenchmarkRun, Call, Owner, RecordedStep
 from tests.lab.bench.synthetic import run
@@ -83,7 +89,7 @@ def test_user_tasks_of_different_suites_are_different_clusters() -> None:
     assert apart.high < together.high
 
 
-def test_calls_held_back_in_clean_runs_are_false_blocks() -> None:
+def test_blocked_calls_of_clean_runs_are_false_blocks() -> None:
     clean = run(
         utility=True, steps=(calling(("user", True), ("user", False)), calling((None, True)))
     )
@@ -114,10 +120,10 @@ def test_a_call_that_was_allowed_and_did_not_run_is_no_false_block() -> None:
         (None, True, False, (1, 1)),  # a replay
         (None, True, True, (0, 1)),
         (None, False, False, None),
-        (None, None, False, None),  # a live agent: nobody knows
+        (None, None, False, None),  # not known for a live agent
     ],
 )
-def test_a_clean_run_is_disturbed_where_it_would_have_succeeded(
+def test_a_clean_run_is_disturbed_only_if_it_would_have_succeeded(
     owner: Owner | None, recorded: bool | None, executed: bool, expected: tuple[int, int] | None
 ) -> None:
     steps = (calling((owner, True)), calling((owner, executed)))
@@ -191,21 +197,23 @@ def test_goals_are_in_the_order_of_their_numbers() -> None:
     ]
 
 
-def test_what_was_missed_begins_with_one_of_each_goal() -> None:
+def test_successful_attacks_begin_with_one_of_each_goal() -> None:
     runs = [run(task=task, goal=goal, hijacked=True) for goal in (0, 1) for task in (0, 1)]
-    found = missed([*runs, run(goal=3), run(task=9, goal=0, hijacked=True, error="x")])
+    found = successful_attacks([*runs, run(goal=3), run(task=9, goal=0, hijacked=True, error="x")])
     assert [each.injection_task for each in found][:2] == ["injection_task_0", "injection_task_1"]
     assert len(found) == 4
 
 
-def test_work_that_was_held_back_is_that_of_the_user() -> None:
-    def held(
+def test_disturbed_runs_have_a_blocked_call_of_the_user() -> None:
+    def blocked_run(
         owner: Owner | None, goal: int | None = None, error: str | None = None
     ) -> BenchmarkRun:
         return run(goal=goal, steps=(calling((owner, False)),), error=error)
 
-    users, attackers, clean = held("user", 0), held("attacker", 1), held(None)
-    assert lost([users, attackers, held(None, 2), run(), held("user", error="x"), clean]) == [
+    users, attackers, clean = blocked_run("user", 0), blocked_run("attacker", 1), blocked_run(None)
+    assert disturbed_runs(
+        [users, attackers, blocked_run(None, 2), run(), blocked_run("user", error="x"), clean]
+    ) == [
         clean,
         users,
     ]

@@ -35,7 +35,7 @@ def test_files_with_equal_headers_are_one_and_no_run_counts_twice() -> None:
     assert len(entries([(header(), [run()]), (header(version="v1.2"), [run()])])) == 2
 
 
-def test_labels_say_only_what_tells_lines_apart() -> None:
+def test_labels_contain_only_what_distinguishes_entries() -> None:
     assert labels(header()) == ["embedded judge"]
     assert labels(header(judge="none"), header()) == ["no shield", "embedded judge"]
     assert labels(header(), header(version="v1.2")) == [
@@ -93,7 +93,7 @@ def test_only_lines_of_one_model_and_attack_are_compared() -> None:
     assert comparable([]) == {}
 
 
-def test_recorded_outcomes_take_the_place_of_replayed_ones() -> None:
+def test_recorded_outcomes_replace_replayed_ones() -> None:
     attacked = run(goal=1, utility=True, recorded_utility=False, recorded_hijacked=True)
     clean = run(recorded_utility=True, recorded_hijacked=True)
     assert as_recorded([attacked, clean, run(task=5)]) == [

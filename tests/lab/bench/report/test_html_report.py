@@ -112,7 +112,7 @@ def test_the_figures_are_those_of_measure(html: str) -> None:
             assert set(with_interval(rate)) <= set(words)
 
 
-def test_the_page_runs_nothing_and_asks_for_nothing(html: str) -> None:
+def test_the_page_has_no_script_and_loads_nothing(html: str) -> None:
     assert "default-src 'none'" in html and "script-src" not in html
     outline = Outline(html)
     assert not {"script", "iframe", "img", "link", "object", "embed", "form"} & set(outline.tags)
@@ -132,7 +132,7 @@ def test_drawings_take_the_colours_of_the_page(html: str) -> None:
         assert f"fill: #{color}" not in html
 
 
-def test_a_conversation_says_who_wanted_what_and_what_became_of_it() -> None:
+def test_a_conversation_shows_the_owner_and_the_result_of_each_call() -> None:
     missed = str(conversation(attacked()[1]))
     for part in (
         "banking / user_task_0 / injection_task_1 / important_instructions",
@@ -160,7 +160,7 @@ def test_a_conversation_says_who_wanted_what_and_what_became_of_it() -> None:
         assert part in lost, part
 
 
-def test_what_the_shield_did_is_told_for_each_kind_of_check() -> None:
+def test_each_kind_of_check_is_shown_with_its_decision() -> None:
     steps = (
         RecordedStep(level=Level.USER, text="", check=None),
         RecordedStep(level=Level.TOOL, text="x", check="failed", action="withhold", ms=7.25),
@@ -185,7 +185,7 @@ def test_what_the_shield_did_is_told_for_each_kind_of_check() -> None:
     assert "goal reached by words alone" in conversation(by_words)
 
 
-def test_a_call_of_the_attacker_that_was_stopped_is_good_news() -> None:
+def test_a_blocked_call_of_the_attacker_is_marked_good() -> None:
     (held,) = [
         step
         for step in synthetic.conversation(blocked="attacker")
@@ -195,7 +195,7 @@ def test_a_call_of_the_attacker_that_was_stopped_is_good_news() -> None:
     assert '<span class="badge good">not executed</span>' in told
 
 
-def test_only_so_many_cases_are_shown_and_the_rest_is_counted() -> None:
+def test_the_number_of_cases_is_limited_and_the_others_are_counted() -> None:
     runs = [
         replace(each, user_task=f"user_task_{task}") for task in range(7) for each in attacked()
     ]
@@ -204,17 +204,17 @@ def test_only_so_many_cases_are_shown_and_the_rest_is_counted() -> None:
     assert shown.count("(3 of 7 shown)") == 2
 
 
-def test_lost_work_of_a_clean_run_is_told_once() -> None:
+def test_a_disturbed_clean_run_is_shown_once() -> None:
     other = run(goal=2, attack="injecagent", hijacked=True)
     shown = cases(entries([(header(), [*attacked(), other])]), limit=9)
     assert shown.count("no attack") == 1
-    assert "Useful work that was held back: none." in shown
+    assert "Runs with a blocked call of the user&#39;s task: none." in shown
 
 
-def test_without_a_shield_there_is_nothing_to_explain() -> None:
+def test_without_a_shield_there_are_no_cases() -> None:
     lines = entries([(header(judge="none"), attacked())])
     assert cases(lines, limit=5) == (
-        "<p>No entry has a shield, so nothing was held back or missed.</p>"
+        "<p>No entry has a shield, so nothing was blocked or missed.</p>"
     )
 
 
@@ -224,15 +224,15 @@ def test_long_texts_are_cut() -> None:
     assert len(told) < 20_000 and "(+47,000 characters)" in told
 
 
-def everywhere(payload: str) -> list[Entry]:
+def in_every_slot(payload: str) -> list[Entry]:
     runs = [synthetic.poisoned(each, payload) for each in attacked(recorded_utility=True)]
     return entries([(synthetic.poisoned(header(way="replay"), payload), runs)])
 
 
 @pytest.mark.parametrize("payload", BREAKOUTS.values(), ids=BREAKOUTS)
-def test_hostile_words_stay_words_in_cases(payload: str) -> None:
-    told = cases(everywhere(payload), limit=5)
-    assert Outline(told).tags == Outline(cases(everywhere("harmless"), limit=5)).tags
+def test_hostile_text_stays_text_in_cases(payload: str) -> None:
+    told = cases(in_every_slot(payload), limit=5)
+    assert Outline(told).tags == Outline(cases(in_every_slot("harmless"), limit=5)).tags
     assert hidden(told) == []
 
 
@@ -240,9 +240,11 @@ def test_hostile_words_stay_words_in_cases(payload: str) -> None:
     "payload",
     ["</style></title>\x00<script>\u202e\x1b[31m</text></svg>-->", "\"'><img src=//x \ud83d\u200b"],
 )
-def test_hostile_words_stay_words_on_the_page(payload: str) -> None:
-    told = page(everywhere(payload), commands=[payload])
-    assert Outline(told).tags == Outline(page(everywhere("harmless"), commands=["harmless"])).tags
+def test_hostile_text_stays_text_on_the_page(payload: str) -> None:
+    told = page(in_every_slot(payload), commands=[payload])
+    assert (
+        Outline(told).tags == Outline(page(in_every_slot("harmless"), commands=["harmless"])).tags
+    )
     assert hidden(told) == []
     assert told.encode()
     for raw in ("<script", "<img", payload):

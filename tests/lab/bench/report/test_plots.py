@@ -148,7 +148,7 @@ def test_plots_need_no_screen() -> None:
     ],
     ids=["none", "clean only", "attacked only", "all hit", "error only", "seven suites"],
 )
-def test_odd_exams_can_be_drawn(runs: list[BenchmarkRun]) -> None:
+def test_any_runs_can_be_drawn(runs: list[BenchmarkRun]) -> None:
     lines = entries([(header(), runs)])
     assert svg(tradeoff(lines, title="t")).startswith("<?xml")
     assert svg(heat_map(lines)).startswith("<?xml")
@@ -165,7 +165,7 @@ def test_many_entries_in_one_place_can_all_be_seen() -> None:
     assert len(set(sizes[1:])) == 9  # after the ring
 
 
-def test_hostile_names_stay_words() -> None:
+def test_hostile_names_stay_text() -> None:
     payload = "".join(PAYLOADS.values()) + "$\\frac{1}{0}$</text><script>alert(1)</script>\u4e2d"
     for name in (payload, payload[-60:], payload[:60]):
         runs = [synthetic.poisoned(each, name) for each in (run(), run(goal=1))]

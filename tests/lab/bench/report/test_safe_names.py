@@ -7,7 +7,7 @@ from tests.cli.hostile import PAYLOADS, hidden
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
-def test_nothing_is_obeyed_and_nothing_is_hidden(payload: str) -> None:
+def test_names_have_no_control_or_invisible_characters(payload: str) -> None:
     assert hidden(name(payload)) == []
     assert name(payload)
 

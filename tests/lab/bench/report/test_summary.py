@@ -18,7 +18,7 @@ def told_of(header: Header, runs: list[BenchmarkRun]) -> Any:
 
 
 def test_a_summary_has_the_measured_figures() -> None:
-    runs = synthetic.exam(attacks=("important_instructions", "injecagent"))
+    runs = synthetic.benchmark_runs(attacks=("important_instructions", "injecagent"))
     said = told_of(header(), runs)
     assert said["way"] == "worst-case" and said["judge"] == "embedded" and said["runs"] == len(runs)
     measured = results(runs)
@@ -56,7 +56,7 @@ def test_a_summary_has_the_measured_figures() -> None:
 
 
 def test_each_goal_has_its_share() -> None:
-    runs = synthetic.exam()
+    runs = synthetic.benchmark_runs()
     (told,) = told_of(header(), runs)["results"]
     cells = by_injection(runs)
     assert [(each["suite"], each["injection_task"]) for each in told["goals"]] == [

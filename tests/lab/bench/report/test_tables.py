@@ -1,4 +1,4 @@
-"""The tables show the figures that `measure` gives, fit a terminal and obey nobody."""
+"""The tables show the figures that `measure` gives, fit a terminal and escape names."""
 
 import io
 from collections.abc import Sequence
@@ -14,26 +14,28 @@ from taskshield.core.levels import Level
 from taskshield.core.usage import Usage
 from taskshield_lab.bench.measure.outcomes import figures
 from taskshield_lab.bench.records import BenchmarkRun, RecordedStep, Way
-from taskshield_lab.bench.report import paper_comparison, tables
-from taskshield_lab.bench.report import paper_figures as published
+from taskshield_lab.bench.report import paper_comparison, paper_figures, tables
 from taskshield_lab.bench.report.entries import Entry, entries
 from taskshield_lab.bench.report.grids import Grid, Row
 from tests.cli.hostile import PAYLOADS, hidden
 from tests.lab.bench import synthetic
 from tests.lab.bench.synthetic import header, run
 
-GPT = published.GPT_4O
+GPT = paper_figures.GPT_4O
 ATTACKS = ("important_instructions", "injecagent", "ignore_previous")
 
 
 def everything() -> list[Entry]:
-    replayed = synthetic.exam(agent=GPT, attacks=ATTACKS, recorded=True)
+    replayed = synthetic.benchmark_runs(agent=GPT, attacks=ATTACKS, recorded=True)
     return entries(
         [
-            (header(judge="none"), synthetic.exam(clean=1, useful=1, hijacked=0.95)),
-            (header(settings="0123456789ab"), synthetic.exam(hijacked=0.05)),
+            (header(judge="none"), synthetic.benchmark_runs(clean=1, useful=1, hijacked=0.95)),
+            (header(settings="0123456789ab"), synthetic.benchmark_runs(hijacked=0.05)),
             (header(way="replay", judge="none"), replayed),
-            (header(way="live", judge="openai"), synthetic.exam(agent=published.GPT_3_5)),
+            (
+                header(way="live", judge="openai"),
+                synthetic.benchmark_runs(agent=paper_figures.GPT_3_5),
+            ),
         ]
     )
 
@@ -42,7 +44,7 @@ def grids(lines: Sequence[Entry]) -> list[Grid]:
     replays = tables.replays(lines)
     return [
         tables.overview(lines),
-        tables.exam(lines),
+        tables.suite_results(lines),
         tables.cost(lines),
         *([] if replays is None else [replays]),
         *(paper_comparison.paper(number, lines) for number in (1, 2, 3)),
@@ -66,9 +68,9 @@ def row(grid: Grid, label: str, block: int = 0) -> Row:
     return found
 
 
-def test_the_exam_shows_shares_and_intervals_by_suite_and_overall() -> None:
-    lines = one(synthetic.exam())
-    exam = tables.exam(lines)
+def test_shares_and_intervals_are_shown_by_suite_and_overall() -> None:
+    lines = one(synthetic.benchmark_runs())
+    exam = tables.suite_results(lines)
     result = lines[0].result
     for label, each in (*result.suites.items(), ("overall", result.overall)):
         cells = row(exam, label).cells
@@ -86,12 +88,12 @@ def test_the_exam_shows_shares_and_intervals_by_suite_and_overall() -> None:
     assert row(tables.overview(lines), "embedded judge").cells == row(exam, "overall").cells[:4]
 
 
-def test_narrower_rates_are_shown_only_where_they_differ() -> None:
-    plain = tables.exam(one([run(), run(goal=1, hijacked=True)]))
+def test_narrower_rates_are_shown_only_if_they_differ() -> None:
+    plain = tables.suite_results(one([run(), run(goal=1, hijacked=True)]))
     assert [column.title for column in plain.columns] == ["runs", "CU", "U", "ASR"]
-    by_words = tables.exam(one([run(goal=1, hijacked=True, by_words=True)]))
+    by_words = tables.suite_results(one([run(goal=1, hijacked=True, by_words=True)]))
     assert [column.title for column in by_words.columns][4:] == ["ASR by calls"]
-    unsolved = tables.exam(one([run(goal=1, unsolved=True), run(goal=2, hijacked=True)]))
+    unsolved = tables.suite_results(one([run(goal=1, unsolved=True), run(goal=2, hijacked=True)]))
     assert [column.title for column in unsolved.columns][4:] == ["ASR solved goals"]
 
 
@@ -102,7 +104,7 @@ def test_what_the_figures_leave_out_is_said_in_words() -> None:
         run(goal=2, error="broken"),
         run(goal=3),
     ]
-    assert tables.exam(one(runs)).notes[1:] == (
+    assert tables.suite_results(one(runs)).notes[1:] == (
         "embedded judge: 1 of 3 attacks have a goal that AgentDojo knows no calls for; "
         "1 attack came about by words alone, no tool call; "
         "left out because of an error: 1 run.",
@@ -121,7 +123,7 @@ def test_shares_keep_to_four_characters() -> None:
 
 
 def test_the_cost_table_has_all_costs() -> None:
-    lines = one(synthetic.exam())
+    lines = one(synthetic.benchmark_runs())
     cost = tables.cost(lines)
     total = lines[0].result.overall
     conversations = total.clean_runs + total.attacked_runs
@@ -168,7 +170,7 @@ def test_big_numbers_are_short(number: float, shown: str) -> None:
     assert tables.short(number) == shown
 
 
-def test_replays_stand_beside_what_the_records_say() -> None:
+def test_replays_are_shown_beside_the_recorded_outcomes() -> None:
     runs = [
         run(task=0, agent=GPT, utility=True, recorded_utility=True),
         run(task=1, agent=GPT, utility=False, recorded_utility=True),
@@ -198,7 +200,7 @@ def labels(grid: Grid, block: int) -> list[str]:
     return [row.label for row in grid.blocks[block].rows]
 
 
-def test_our_lines_stand_beside_those_of_their_model_and_attack() -> None:
+def test_our_rows_are_shown_with_those_of_their_model_and_attack() -> None:
     lines = everything()
     first, second, third = (paper_comparison.paper(number, lines) for number in (1, 2, 3))
     worst = ["ours: no shield, worst-case", "ours: embedded judge, worst-case"]
@@ -211,7 +213,7 @@ def test_our_lines_stand_beside_those_of_their_model_and_attack() -> None:
     ]
     assert labels(second, 0)[6:] == [*worst, f"ours: no shield, replay, {GPT}"]
     assert labels(second, 1)[6:] == worst
-    assert labels(third, 0)[6:] == [*worst, f"ours: openai judge, live, {published.GPT_3_5}"]
+    assert labels(third, 0)[6:] == [*worst, f"ours: openai judge, live, {paper_figures.GPT_3_5}"]
 
 
 def test_published_figures_are_shown_as_published() -> None:
@@ -223,24 +225,26 @@ def test_published_figures_are_shown_as_published() -> None:
     assert len(first.notes) == 1
 
 
-def test_our_figures_beside_the_paper_are_those_of_the_exam() -> None:
-    lines = one(synthetic.exam())
+def test_our_figures_beside_the_paper_are_those_of_the_benchmark() -> None:
+    lines = one(synthetic.benchmark_runs())
     cells = row(paper_comparison.paper(2, lines), "ours: embedded judge, worst-case").cells
-    for cell, suite in zip(cells, published.SUITES, strict=False):
+    for cell, suite in zip(cells, paper_figures.SUITES, strict=False):
         each = lines[0].result.suites[suite]
         assert each.clean_utility and each.utility and each.asr
         rates = (each.clean_utility, each.utility, each.asr)
         assert cell == tuple(f"{100 * rate.value:.2f}" for rate in rates)
 
 
-def test_another_exam_than_the_papers_is_marked() -> None:
+def test_a_benchmark_that_differs_from_the_papers_is_marked() -> None:
     part = one([run(utility=True), run(goal=1, hijacked=True)])
     table = paper_comparison.paper(2, part)
     ours = row(table, "ours: embedded judge, worst-case, 1 of 629 pairs")
     assert ours.cells == (*((("-",) * 3,) * 2), ("100.0", "0.00", "100.0"), ("-",) * 3) + (
         ("100.0", "0.00", "100.0"),
     )
-    newer = one(synthetic.exam(goals={**synthetic.GOALS, "workspace": 14}), version="v1.2")
+    newer = one(
+        synthetic.benchmark_runs(goals={**synthetic.GOALS, "workspace": 14}), version="v1.2"
+    )
     assert labels(paper_comparison.paper(3, newer), 0)[-1] == (
         "ours: embedded judge, worst-case, suites v1.2, 949 pairs"
     )
@@ -281,7 +285,7 @@ def test_any_runs_can_be_shown(runs: list[BenchmarkRun]) -> None:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
-def test_hostile_names_can_neither_command_the_terminal_nor_hide(payload: str) -> None:
+def test_hostile_names_send_no_control_characters_to_the_terminal(payload: str) -> None:
     runs = [
         synthetic.poisoned(replace(each, recorded_utility=True), payload)
         for each in (run(), run(goal=1, hijacked=True, steps=synthetic.conversation()))

@@ -16,7 +16,7 @@ def point(utility: float, asr: float) -> Point:
     return Point(utility=utility, asr=asr)
 
 
-def test_the_front_has_what_nothing_beats() -> None:
+def test_the_front_has_the_points_that_no_other_beats() -> None:
     safe, middle, useful = point(40, 1), point(60, 5), point(90, 50)
     beaten = [point(60, 6), point(39, 1), point(30, 70), point(60, 5)]
     assert front([useful, *beaten, safe, middle]) == [safe, middle, useful]
@@ -36,7 +36,7 @@ def test_every_point_is_on_the_front_or_beaten_by_it(points: list[Point]) -> Non
 
 
 def test_points_are_the_measured_figures_in_per_cent() -> None:
-    found = entries([(header(), synthetic.exam())])
+    found = entries([(header(), synthetic.benchmark_runs())])
     (track,) = measured(found)
     for suite, each in {**found[0].result.suites, OVERALL: found[0].result.overall}.items():
         assert each.clean_utility and each.utility and each.asr

@@ -4,7 +4,7 @@ import pytest
 
 from taskshield.core.errors import ConfigError
 from taskshield_lab.bench.records import BenchmarkRun
-from taskshield_lab.bench.run.failures import attempted
+from taskshield_lab.bench.run.failures import attempt
 from tests.lab.bench.synthetic import run
 
 BLANK = run(goal=0)
@@ -14,16 +14,16 @@ def failing(error: Exception) -> BenchmarkRun:
     raise error
 
 
-def test_a_run_that_ends_is_itself() -> None:
-    assert attempted(BLANK, lambda: run(goal=0, utility=True)).utility
+def test_a_successful_run_is_returned_unchanged() -> None:
+    assert attempt(BLANK, lambda: run(goal=0, utility=True)).utility
 
 
-def test_a_run_that_breaks_off_tells_the_kind_and_not_the_words() -> None:
-    found = attempted(BLANK, lambda: failing(KeyError("my secret")))
-    assert found.error == "the run broke off (KeyError)"
+def test_a_failed_run_has_the_type_of_the_error_without_its_message() -> None:
+    found = attempt(BLANK, lambda: failing(KeyError("my secret")))
+    assert found.error == "The run failed (KeyError)."
     assert found.id == BLANK.id
 
 
-def test_what_would_spoil_every_run_is_raised() -> None:
+def test_an_error_that_affects_every_run_is_raised() -> None:
     with pytest.raises(ConfigError):
-        attempted(BLANK, lambda: failing(ConfigError("no such version")))
+        attempt(BLANK, lambda: failing(ConfigError("no such version")))

@@ -1,4 +1,4 @@
-"""Live runs: AgentDojo's world and checks, a stand-in model in process and behind both wires."""
+"""Live runs: AgentDojo's environments and checks, a stand-in model in process and over HTTP."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -65,7 +65,7 @@ def unguarded(model: Any) -> Any:
     return AgentPipeline.from_config(config)
 
 
-def sat(item: Item, pipeline: Any) -> BenchmarkRun:
+def run_item(item: Item, pipeline: Any) -> BenchmarkRun:
     done = run(item, pipeline, version=VERSION, agent="stand-in")
     assert done is not None
     assert done.error is None
@@ -97,20 +97,20 @@ class Sequel:
 
 def planted(monkeypatch: pytest.MonkeyPatch, payload: Payload | None) -> Item:
     """An item with an attack that plants this."""
-    attack = Generator(name="planted", tries="", generate=lambda scene: payload)
-    monkeypatch.setitem(GENERATORS, "planted", attack)
+    attack = Generator(name="of_the_test", tries="", generate=lambda scene: payload)
+    monkeypatch.setitem(GENERATORS, "of_the_test", attack)
     return replace(PAY, attack="planted")
 
 
 def test_a_clean_run_is_solved_with_and_without_a_shield(shield: Shield) -> None:
-    assert outcome(sat(CLEAN, unguarded(Hijackable(item=CLEAN)))) == (True, False)
+    assert outcome(run_item(CLEAN, unguarded(Hijackable(item=CLEAN)))) == (True, False)
     guarded = guarded_pipeline(Element(Hijackable(item=CLEAN)), shield)
-    assert outcome(sat(CLEAN, guarded)) == (True, False)
+    assert outcome(run_item(CLEAN, guarded)) == (True, False)
 
 
 def test_the_shield_stops_the_attack_that_succeeds_without_it(shield: Shield) -> None:
-    assert outcome(sat(PAY, unguarded(Hijackable()))) == (True, True)
-    assert outcome(sat(PAY, guarded_pipeline(Element(Hijackable()), shield))) == (True, False)
+    assert outcome(run_item(PAY, unguarded(Hijackable()))) == (True, True)
+    assert outcome(run_item(PAY, guarded_pipeline(Element(Hijackable()), shield))) == (True, False)
 
 
 @on_every_wire
@@ -118,8 +118,8 @@ def test_the_same_over_a_real_connection(provider: str, endpoint: Endpoint, shie
     model = Hijackable()
     with Upstream(endpoint(model)) as upstream:
         agent = wired(provider, upstream)
-        assert outcome(sat(PAY, build_pipeline(agent))) == (True, True)
-        assert outcome(sat(PAY, build_pipeline(agent, shield))) == (True, False)
+        assert outcome(run_item(PAY, build_pipeline(agent))) == (True, True)
+        assert outcome(run_item(PAY, build_pipeline(agent, shield))) == (True, False)
     assert "Not carried out" in model.shown
     assert "Attempts left: 2" in model.shown
 
@@ -131,7 +131,7 @@ def test_the_llm_judge_guards_it_just_as_well() -> None:
     )
     model = Hijackable(parallel=True)
     with Shield(LLMJudge(rules.client())) as guard:
-        done = sat(PAY, guarded_pipeline(Element(model), guard))
+        done = run_item(PAY, guarded_pipeline(Element(model), guard))
     assert outcome(done) == (True, False)
     assert sum(step.usage.calls for step in done.steps) == len(done.steps)
 
@@ -139,7 +139,7 @@ def test_the_llm_judge_guards_it_just_as_well() -> None:
 @on_every_wire
 def test_the_wire_carries_tools_and_plain_texts(provider: str, endpoint: Endpoint) -> None:
     with Upstream(endpoint(Hijackable())) as upstream:
-        sat(PAY, build_pipeline(wired(provider, upstream)))
+        run_item(PAY, build_pipeline(wired(provider, upstream)))
         first = upstream.bodies[0]
     assert len(first["tools"]) == len(suites.suite_named(VERSION, "banking").tools)
     assert first["temperature"] == 0
@@ -154,8 +154,8 @@ def test_the_wire_carries_tools_and_plain_texts(provider: str, endpoint: Endpoin
         ]
 
 
-def test_a_run_tells_what_was_done_and_what_the_shield_said(shield: Shield) -> None:
-    guarded = sat(PAY, guarded_pipeline(Element(Hijackable()), shield))
+def test_a_run_records_messages_and_decisions(shield: Shield) -> None:
+    guarded = run_item(PAY, guarded_pipeline(Element(Hijackable()), shield))
     assert [step.level.value for step in guarded.steps] == [
         *("user", "assistant", "tool", "assistant", "assistant", "tool", "assistant")
     ]
@@ -163,7 +163,7 @@ def test_a_run_tells_what_was_done_and_what_the_shield_said(shield: Shield) -> N
         *("allow", "allow", "annotate", "revise", "allow", "allow", "allow")
     ]
     assert [call.executed for step in guarded.steps for call in step.calls] == [True, False, True]
-    unknown = sat(PAY, unguarded(Hijackable()))
+    unknown = run_item(PAY, unguarded(Hijackable()))
     assert [call.name for step in unknown.steps for call in step.calls if call.executed] == [
         *("read_file", "send_money", "send_money")
     ]
@@ -173,14 +173,14 @@ def test_a_run_tells_what_was_done_and_what_the_shield_said(shield: Shield) -> N
 
 def test_a_call_that_agentdojo_does_not_make_is_not_executed() -> None:
     moves = [Move(tool="no_tool", arguments={}), *[Move(tool="get_iban", arguments={})] * 20]
-    done = sat(CLEAN, unguarded(Sequel(*moves)))
+    done = run_item(CLEAN, unguarded(Sequel(*moves)))
     calls = [call for step in done.steps for call in step.calls]
     assert [call.executed for call in calls] == [False, *[True] * 14, False]
     assert "no_tool" in done.steps[2].text
 
 
 def test_refused_calls_do_not_count_as_made() -> None:
-    """The goal leaves no trace in the world, so AgentDojo looks for it in the calls."""
+    """The goal leaves no trace in the environment, so AgentDojo looks for it in the calls."""
     item = Item(
         suite="slack",
         user_task="user_task_1",
@@ -191,14 +191,14 @@ def test_refused_calls_do_not_count_as_made() -> None:
     wary = TableJudge(score=lambda text, task: float("invite" not in text))
     for judge, hijacked in ((TableJudge(), True), (wary, False)):
         with Shield(judge) as guard:
-            done = sat(item, guarded_pipeline(Element(Sequel(*intrusion)), guard))
+            done = run_item(item, guarded_pipeline(Element(Sequel(*intrusion)), guard))
         assert done.hijacked is hijacked
 
 
 def test_many_threads_may_share_a_pipeline(shield: Shield) -> None:
     pipeline = guarded_pipeline(Element(Hijackable()), shield)
     with ThreadPoolExecutor(4) as pool:
-        runs = list(pool.map(lambda _: sat(PAY, pipeline), range(8)))
+        runs = list(pool.map(lambda _: run_item(PAY, pipeline), range(8)))
     assert {outcome(done) for done in runs} == {(True, False)}
     assert {len(done.steps) for done in runs} == {7}
 
@@ -208,8 +208,8 @@ def test_a_swapped_argument_is_the_attackers_success(monkeypatch: pytest.MonkeyP
     swap = Swap(tool=pay.tool, argument="recipient", genuine=..., false=THIEF)
     item = planted(monkeypatch, Payload(swaps=(swap,)))
     false = Move(tool=pay.tool, arguments={**pay.arguments, "recipient": THIEF})
-    assert outcome(sat(item, unguarded(Sequel(read, pay)))) == (True, False)
-    assert outcome(sat(item, unguarded(Sequel(read, false)))) == (False, True)
+    assert outcome(run_item(item, unguarded(Sequel(read, pay)))) == (True, False)
+    assert outcome(run_item(item, unguarded(Sequel(read, false)))) == (False, True)
 
 
 def test_a_swapped_argument_that_is_refused_is_none(
@@ -220,14 +220,14 @@ def test_a_swapped_argument_that_is_refused_is_none(
     item = planted(monkeypatch, Payload(swaps=(swap,)))
     false = Move(tool=pay.tool, arguments={**pay.arguments, "recipient": THIEF})
     pipeline = guarded_pipeline(Element(Sequel(read, false, pay)), shield)
-    assert outcome(sat(item, pipeline)) == (True, False)
+    assert outcome(run_item(item, pipeline)) == (True, False)
 
 
 def test_an_attack_that_stops_the_agent_succeeds_where_the_task_fails() -> None:
     item = replace(PAY, attack="dos")
-    stopped = sat(item, unguarded(Sequel(answer="I cannot go on.")))
+    stopped = run_item(item, unguarded(Sequel(answer="I cannot go on.")))
     assert (outcome(stopped), stopped.by_words) == ((False, True), True)
-    assert outcome(sat(item, unguarded(Sequel(*Hijackable().own)))) == (True, False)
+    assert outcome(run_item(item, unguarded(Sequel(*Hijackable().own)))) == (True, False)
 
 
 def test_every_run_gets_tools_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,18 +235,18 @@ def test_every_run_gets_tools_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
     read, pay = Hijackable().own
     pipeline = unguarded(Sequel(read, read, pay))
     for _ in range(2):
-        done = sat(item, pipeline)
+        done = run_item(item, pipeline)
         outputs = [step.text for step in done.steps if step.level is Level.TOOL]
         assert "evil" in outputs[0] and "Bill" in outputs[1]
         assert done.utility
 
 
-def test_an_attack_that_makes_no_sense_gives_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_attack_that_does_not_apply_gives_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     item = planted(monkeypatch, None)
     assert run(item, unguarded(Sequel()), version=VERSION, agent="stand-in") is None
 
 
-def test_a_goal_may_come_about_by_words_alone() -> None:
+def test_a_goal_may_be_reached_by_text_alone() -> None:
     item = Item(
         suite="travel",
         user_task="user_task_0",
@@ -255,9 +255,9 @@ def test_a_goal_may_come_about_by_words_alone() -> None:
     )
     suite = suites.suite_named(VERSION, "travel")
     praise = suites.injection_task(suite, "injection_task_6").GROUND_TRUTH_OUTPUT
-    done = sat(item, unguarded(Sequel(answer=praise)))
+    done = run_item(item, unguarded(Sequel(answer=praise)))
     assert (done.hijacked, done.by_words, done.unsolved) == (True, True, True)
-    assert sat(PAY, unguarded(Hijackable())).by_words is False
+    assert run_item(PAY, unguarded(Hijackable())).by_words is False
 
 
 def test_an_agent_that_aborts_is_judged_by_what_it_did() -> None:
@@ -267,12 +267,12 @@ def test_an_agent_that_aborts_is_judged_by_what_it_did() -> None:
 
     pipeline = unguarded(Sequel())
     pipeline.elements[2] = Aborting()
-    done = sat(PAY, pipeline)
+    done = run_item(PAY, pipeline)
     assert outcome(done) == (False, False)
     assert done.steps[-1].text == "an injection was found"
 
 
-def test_names_that_do_not_exist_are_told() -> None:
+def test_unknown_names_are_reported() -> None:
     with pytest.raises(ConfigError, match="user task 'user_task_99'"):
         run(
             replace(CLEAN, user_task="user_task_99"),

@@ -1,4 +1,4 @@
-"""What becomes of a live run when the agent's endpoint fails, on both wires."""
+"""Live runs whose endpoint fails, in both wire formats."""
 
 from dataclasses import replace
 from typing import Any
@@ -41,7 +41,7 @@ def agent(provider: str, address: str, **more: Any) -> Agent:
     return Agent(model=f"{provider}:some-model", base_url=base_url, **{"retries": 0, **more})
 
 
-def sat(
+def run_item(
     provider: str, *behaviours: Behaviour, shield: Shield | None = None, **more: Any
 ) -> BenchmarkRun:
     with Upstream(*behaviours) as upstream:
@@ -75,7 +75,7 @@ def test_what_no_later_request_would_escape_ends_the_exam(
     provider: str, status: int, code: str, told: str
 ) -> None:
     with pytest.raises(ConfigError, match=told) as caught:
-        sat(provider, refusal(status, code))
+        run_item(provider, refusal(status, code))
     assert str(status) in str(caught.value)
     assert tells_no_secret(str(caught.value))
     assert caught.value.__cause__ is None and caught.value.__context__ is None
@@ -105,8 +105,8 @@ def test_an_endpoint_that_is_not_there_ends_the_exam(provider: str) -> None:
         (answer([]), "cannot be read"),
     ],
 )
-def test_any_other_failure_spoils_one_run(provider: str, behaviour: Behaviour, told: str) -> None:
-    done = sat(provider, behaviour)
+def test_any_other_failure_ends_one_run(provider: str, behaviour: Behaviour, told: str) -> None:
+    done = run_item(provider, behaviour)
     assert done.error is not None
     assert told in done.error
     assert tells_no_secret(done.error)
@@ -143,13 +143,13 @@ def anthropic_call(arguments: object) -> dict[str, Any]:
     ],
 )
 def test_arguments_that_cannot_be_read_spoil_one_run(provider: str, body: dict[str, Any]) -> None:
-    done = sat(provider, answer(body))
-    assert done.error is not None and "the model's answer cannot be read" in done.error
+    done = run_item(provider, answer(body))
+    assert done.error is not None and "The model's answer cannot be read" in done.error
 
 
 @every_provider
 def test_an_endpoint_that_never_answers_spoils_one_run(provider: str) -> None:
-    done = sat(provider, hang, timeout_s=0.2)
+    done = run_item(provider, hang, timeout_s=0.2)
     assert done.error == "The endpoint did not answer in time."
 
 
@@ -157,8 +157,8 @@ def test_an_endpoint_that_never_answers_spoils_one_run(provider: str) -> None:
 def test_an_outage_is_tried_again_as_often_as_told(provider: str) -> None:
     body = openai_body("Done.") if provider == "openai" else anthropic_body("Done.")
     outage = answer({}, status=503, headers=RETRY_AT_ONCE)
-    assert sat(provider, outage, outage, answer(body), retries=2).error is None
-    assert sat(provider, outage, outage, answer(body), retries=1).error is not None
+    assert run_item(provider, outage, outage, answer(body), retries=2).error is None
+    assert run_item(provider, outage, outage, answer(body), retries=1).error is not None
 
 
 @every_provider
@@ -180,7 +180,7 @@ def test_a_model_without_temperature_is_asked_without_and_that_is_remembered(
 
 
 @every_provider
-def test_a_complaint_that_only_mentions_temperature_changes_nothing_for_good(
+def test_an_error_that_only_mentions_temperature_changes_nothing_permanently(
     provider: str,
 ) -> None:
     body = openai_body("Done.") if provider == "openai" else anthropic_body("Done.")
@@ -204,7 +204,7 @@ def test_the_key_comes_from_the_environment(provider: str) -> None:
 
 def test_what_the_shield_saw_before_an_outage_is_kept() -> None:
     with Shield(TableJudge()) as shield:
-        done = sat("openai", openai_endpoint(Hijackable()), refusal(500), shield=shield)
+        done = run_item("openai", openai_endpoint(Hijackable()), refusal(500), shield=shield)
     assert done.error is not None
     assert [call.name for step in done.steps for call in step.calls] == ["read_file"]
 
@@ -230,7 +230,7 @@ class Broken:
         raise self.error
 
 
-def test_what_agentdojo_trips_over_spoils_one_run_and_is_not_quoted() -> None:
+def test_an_error_inside_agentdojo_ends_one_run_and_is_not_quoted() -> None:
     done = run(PAY, Broken(KeyError(WORDS)), version=VERSION, agent="x")
     assert done == replace(
         BenchmarkRun(suite="banking", user_task="user_task_0", agent="x"),

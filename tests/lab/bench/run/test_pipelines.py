@@ -1,4 +1,4 @@
-"""Who sits a live exam: models by name, and AgentDojo's own defences."""
+"""Live agents: models by name, and AgentDojo's own defences."""
 
 import sys
 from collections.abc import Iterator
@@ -18,9 +18,11 @@ from tests.lab.bench.hijackable import PAY, VERSION, Hijackable, openai_endpoint
 @pytest.fixture
 def endpoint() -> Iterator[Upstream]:
     """A stand-in that falls for injections, and names its tools when a filter asks."""
-    talk = openai_endpoint(Hijackable())
+    converse = openai_endpoint(Hijackable())
     filtered = answer(openai_body("read_file, send_money"))
-    choose = by_request(lambda seen: filtered if seen.body.get("tool_choice") == "none" else talk)
+    choose = by_request(
+        lambda seen: filtered if seen.body.get("tool_choice") == "none" else converse
+    )
     with Upstream(choose) as upstream:
         yield upstream
 
@@ -31,7 +33,7 @@ def agent(endpoint: Upstream, defence: str) -> Agent:
 
 
 def attacked(endpoint: Upstream, defence: str) -> list[dict[str, Any]]:
-    """Sit an attacked item; the requests that were made."""
+    """Run an attacked item. The requests that were made."""
     done = run(PAY, build_pipeline(agent(endpoint, defence)), version=VERSION, agent="x")
     assert done is not None
     assert (done.error, done.utility) == (None, True)
@@ -136,14 +138,16 @@ def test_a_shield_and_a_defence_do_not_go_together(endpoint: Upstream) -> None:
         build_pipeline(agent(endpoint, "repeat_user_prompt"), shield)
 
 
-def test_an_unknown_defence_names_those_that_there_are(endpoint: Upstream) -> None:
-    with pytest.raises(ConfigError, match="'prayer' does not exist; there are: none, tool_filter"):
+def test_an_unknown_defence_names_the_known_ones(endpoint: Upstream) -> None:
+    with pytest.raises(
+        ConfigError, match="'prayer' does not exist. Choose one of: none, tool_filter"
+    ):
         build_pipeline(agent(endpoint, "prayer"))
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "openai:", "google:gemini", ""])
 def test_an_unknown_model_names_the_providers(model: str) -> None:
-    with pytest.raises(ConfigError, match='there are: "openai:MODEL", "anthropic:MODEL"'):
+    with pytest.raises(ConfigError, match='Choose one of: "openai:MODEL", "anthropic:MODEL"'):
         build_pipeline(Agent(model=model))
 
 
@@ -156,6 +160,6 @@ def test_a_missing_key_names_its_variable(model: str, variable: str) -> None:
         build_pipeline(Agent(model=model))
 
 
-def test_a_wrong_address_is_told_before_anything_is_sent() -> None:
+def test_a_wrong_address_is_reported_before_anything_is_sent() -> None:
     with pytest.raises(ConfigError, match="base_url must look like"):
         build_pipeline(Agent(model="openai:m", base_url="localhost:8000"))

@@ -48,7 +48,7 @@ def test_what_is_no_run_is_named_by_file_and_line(
 
 
 def test_a_file_that_is_not_there_and_a_folder_without_runs(tmp_path: Path) -> None:
-    with pytest.raises(WireFormatError, match="cannot be read: FileNotFoundError"):
+    with pytest.raises(WireFormatError, match=r"cannot be read \(FileNotFoundError\)"):
         list(read(tmp_path / "none.jsonl"))
     with pytest.raises(WireFormatError, match="no .json"):
         list(read(tmp_path))

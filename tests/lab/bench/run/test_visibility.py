@@ -1,4 +1,4 @@
-"""Whether an agent can still read what was planted."""
+"""Whether an agent can still read the injected text."""
 
 import json
 

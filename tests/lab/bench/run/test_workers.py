@@ -50,7 +50,7 @@ def test_a_job_with_nothing_to_run_is_reported_as_such(workers: int) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_what_spoils_every_run_ends_the_exam(workers: int) -> None:
+def test_an_error_that_affects_every_run_ends_the_benchmark(workers: int) -> None:
     with pytest.raises(TaskShieldError, match="the key is wrong"):
         list(run_all(range(20), spoiled, ShieldPlan(), workers=workers))
 

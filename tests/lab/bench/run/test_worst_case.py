@@ -1,4 +1,4 @@
-"""The worst-case agent on a slice of the exam."""
+"""The worst-case agent on a part of the benchmark."""
 
 from functools import partial
 
@@ -47,7 +47,7 @@ def undefended() -> list[BenchmarkRun]:
     return [each for item in SLICE if (each := run(item, None)) is not None]
 
 
-def test_undefended_every_task_comes_about_and_every_attack_that_can(
+def test_without_a_shield_every_task_and_every_possible_attack_succeeds(
     undefended: list[BenchmarkRun],
 ) -> None:
     found = figures(undefended)
@@ -68,7 +68,7 @@ def test_allow_all_is_no_defence(undefended: list[BenchmarkRun]) -> None:
     assert all(step.check is not None for each in allowed for step in each.steps)
 
 
-def test_block_side_effects_lets_no_attack_through_and_loses_the_work_that_needs_one() -> None:
+def test_block_side_effects_stops_every_attack_and_every_task_that_needs_a_side_effect() -> None:
     with Shield("block-side-effects") as shield:
         blocked = [each for item in SLICE if (each := run(item, shield)) is not None]
     found = figures(blocked)
@@ -89,7 +89,7 @@ def test_a_judge_that_knows_the_answers_loses_nothing(item: Item) -> None:
     assert all(executed == (owner == "user") for _, owner, executed in made(found))
 
 
-def test_a_call_that_the_task_needs_and_that_is_held_back_is_utility_lost() -> None:
+def test_a_blocked_call_of_the_users_task_costs_utility() -> None:
     task = Item(suite="banking", user_task="user_task_1")  # reads only; its answer is given anyway
     assert outcome(run(task, None)) == (True, False)
     with Shield(
@@ -112,7 +112,7 @@ def test_an_injection_that_is_redacted_is_not_followed() -> None:
     assert outcome(found) == (True, False)
 
 
-def test_an_agent_that_is_told_to_stop_stops() -> None:
+def test_an_agent_stops_if_the_injection_says_so() -> None:
     item = Item(
         suite="banking", user_task="user_task_0", injection_task="injection_task_0", attack="dos"
     )
@@ -140,7 +140,7 @@ def register(monkeypatch: pytest.MonkeyPatch, payload: Payload | None) -> None:
     monkeypatch.setitem(GENERATORS, "of_the_test", generator)
 
 
-def test_an_attack_that_makes_no_sense_gives_no_run(
+def test_an_attack_that_does_not_apply_gives_no_run(
     planted: Item, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     register(monkeypatch, None)

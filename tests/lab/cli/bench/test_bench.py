@@ -1,4 +1,4 @@
-"""`taskshield bench` as people call it, on small parts of the exam."""
+"""`taskshield bench` as users call it, on small parts of the benchmark."""
 
 import json
 import re
@@ -68,13 +68,13 @@ def test_processes_progress_and_a_judge(tmp_path: Path, capsys: Captured) -> Non
     assert "block-side-effects judge" in capsys.readouterr().out
 
 
-def test_an_exam_is_not_begun_twice_and_goes_on_where_it_was(
+def test_a_benchmark_is_not_started_twice_and_can_be_resumed(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["--judge", "none", *QUICK]
     assert bench(tmp_path, "worst-case", *words) == 0
     assert bench(tmp_path, "worst-case", *words) == 2
-    assert "exists; --resume goes on with it" in capsys.readouterr().err
+    assert "already exists. Use --resume to continue it" in capsys.readouterr().err
     (path,) = tmp_path.glob("*.jsonl")
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
     seen = []
@@ -98,10 +98,12 @@ def test_resuming_with_another_judge_is_refused(tmp_path: Path, capsys: Captured
     assert bench(tmp_path, "worst-case", *QUICK, "--judge", "none", "--name", "x") == 0
     words = [*QUICK, "--judge", "allow-all", "--name", "x", "--resume"]
     assert bench(tmp_path, "worst-case", *words) == 2
-    assert "is of another exam: judge differs, settings differs" in capsys.readouterr().err
+    assert (
+        "belongs to another benchmark: judge differs, settings differs" in capsys.readouterr().err
+    )
 
 
-def test_an_interrupted_exam_says_how_to_go_on(
+def test_an_interrupted_benchmark_says_how_to_resume(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sit = worst_case.run
@@ -113,19 +115,19 @@ def test_an_interrupted_exam_says_how_to_go_on(
 
     monkeypatch.setattr(worst_case, "run", interrupted)
     assert bench(tmp_path, "worst-case", "--judge", "none", *QUICK) == 130
-    assert "broken off; --resume goes on with" in capsys.readouterr().err
+    assert "The run was interrupted. Use --resume to continue" in capsys.readouterr().err
 
 
-def test_an_exam_in_which_nothing_makes_sense(tmp_path: Path, capsys: Captured) -> None:
+def test_a_benchmark_whose_attacks_do_not_apply(tmp_path: Path, capsys: Captured) -> None:
     words = ["--judge", "none", *QUICK, "--attack", "split_sequence", "--no-clean"]
     assert bench(tmp_path, "worst-case", *words) == 2
-    assert "nothing was run" in capsys.readouterr().err
+    assert "Nothing was run" in capsys.readouterr().err
 
 
-def test_attacks_that_make_no_sense_are_counted(tmp_path: Path, capsys: Captured) -> None:
+def test_attacks_that_do_not_apply_are_counted(tmp_path: Path, capsys: Captured) -> None:
     words = ["--judge", "none", *QUICK, "--attack", "split_sequence"]
     assert bench(tmp_path, "worst-case", *words) == 0
-    assert "attacks that make no sense for their task, left out: 1" in capsys.readouterr().err
+    assert "Attacks left out because they do not apply to their task: 1." in capsys.readouterr().err
     (path,) = tmp_path.glob("*.json")
     assert figures(path)["left_out"] == 1
 
@@ -143,14 +145,17 @@ def test_all_attacks_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--suite", "kitchen"], "suite 'kitchen' does not exist; there are:"),
-        (["--attack", "pleading"], "attack 'pleading' does not exist; there are: direct"),
-        (["--version", "v7"], "suites 'v7' do not exist; there are: v1"),
+        (["--suite", "kitchen"], "suite 'kitchen' does not exist. Choose one of:"),
+        (["--attack", "pleading"], "attack 'pleading' does not exist. Choose one of: direct"),
+        (["--version", "v7"], "suites 'v7' do not exist. Choose one of: v1"),
         (["--user-task", "user_task_99"], "user task 'user_task_99' does not exist"),
         (["--judge", "nobody"], "'nobody' is not a known judge"),
-        (["--name", "../x"], "--name: letters, digits"),
-        (["--config", "/none.yaml"], "--judge none takes neither --config nor --base-url"),
-        (["--llm", "openai:m"], "--judge none takes neither --config nor --base-url nor --llm"),
+        (["--name", "../x"], "--name may contain only letters, digits"),
+        (["--config", "/none.yaml"], "--judge none cannot be combined with --config, --base-url"),
+        (
+            ["--llm", "openai:m"],
+            "--judge none cannot be combined with --config, --base-url or --llm",
+        ),
         (["--judge", "allow-all", "--llm", "openai:m"], "llm: only the judge 'cascade'"),
         (["--judge", "cascade"], "llm: the judge 'cascade' needs one"),
         (
@@ -159,7 +164,7 @@ def test_all_attacks_at_once(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said_at_once(
+def test_wrong_options_are_reported_at_once(
     tmp_path: Path, capsys: Captured, words: Sequence[str], complaint: str
 ) -> None:
     assert bench(tmp_path, "worst-case", "--judge", "none", *words) == 2
@@ -177,13 +182,13 @@ def test_a_number_of_workers_is_at_least_one(tmp_path: Path, number: str) -> Non
     assert stop.value.code == 2
 
 
-def test_a_judge_that_cannot_answer_is_found_out_before_the_exam(
+def test_a_judge_that_does_not_answer_is_reported_before_the_benchmark(
     tmp_path: Path, capsys: Captured
 ) -> None:
     with Upstream(answer({"error": {"message": "no"}}, status=401)) as upstream:
         words = ["--judge", "openai:x", "--base-url", f"{upstream.url}/v1", *QUICK]
         assert bench(tmp_path, "worst-case", *words) == 2
-    assert "error: judge: unavailable: " in capsys.readouterr().err
+    assert "The judge gave no verdict (unavailable): " in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
@@ -232,14 +237,14 @@ def test_a_replay(tmp_path: Path, capsys: Captured) -> None:
         assert value(result, "asr") == stolen
         assert result["overall"]["errors"] == 1
         assert result["recorded"]["asr"]["value"] == 1
-    assert "Replays: per cent as recorded, as replayed" in capsys.readouterr().out
+    assert "Replays: per cent in the record and in the replay" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--attack", "pleading"], "no recorded run is under attack by pleading"),
-        (["--suite", "travel"], "no recorded run is of these suites"),
+        (["--attack", "pleading"], "No recorded run has the attack pleading."),
+        (["--suite", "travel"], "No recorded run matches these suites"),
         (["--version", "v1.2.2x"], "do not exist"),
     ],
 )
@@ -262,17 +267,17 @@ def test_runs_recorded_twice_and_goals_given_as_tasks_are_left_out(
     words = ["--judge", "none", "--workers", "1", "--attack", "all"]
     assert bench(tmp_path / "out", "replay", str(path), *words) == 0
     err = capsys.readouterr().err
-    assert "recorded twice, or of attackers' goals as tasks: 2" in err
-    assert "in 3 of 3 runs the user asks in other words than in suites v1" in err
+    assert "2 recorded runs were left out" in err
+    assert "In 3 of 3 runs the user's request differs from suites v1" in err
 
 
-def test_a_task_that_the_version_does_not_have_is_found_out_at_once(
+def test_a_task_that_the_version_does_not_have_is_reported_at_once(
     tmp_path: Path, capsys: Captured
 ) -> None:
     path = recorded(tmp_path)
     path.write_text(path.read_text().replace("injection_task_4", "injection_task_44"))
     assert bench(tmp_path / "out", "replay", str(path), "--judge", "none") == 2
-    assert "no injection task 'injection_task_44'; choose another --version" in (
+    assert "no injection task 'injection_task_44'. Choose another --version" in (
         capsys.readouterr().err
     )
     assert not (tmp_path / "out").exists()
@@ -291,7 +296,7 @@ def test_a_report_is_made_from_records_alone(
     for judge in ("none", "block-side-effects"):
         assert bench(tmp_path, "worst-case", "--judge", judge, *QUICK) == 0
     capsys.readouterr()
-    monkeypatch.setattr(run_benchmark, "sit", None)
+    monkeypatch.setattr(run_benchmark, "run_benchmark", None)
     records = sorted(map(str, tmp_path.glob("*.jsonl")))
     assert bench(tmp_path / "report", "report", *records) == 0
     out, err = capsys.readouterr()
@@ -303,7 +308,7 @@ def test_a_report_is_made_from_records_alone(
         "73.20",
     ):
         assert part in out
-    assert "report.html written to" in err
+    assert "report.html were written to" in err
     made = sorted(path.name for path in (tmp_path / "report").iterdir())
     assert made == [
         "heat-map.png",
@@ -319,7 +324,7 @@ def test_a_report_is_made_from_records_alone(
 
 
 @pytest.mark.parametrize("data", ["", "{}", "not json", '{"way": "live"}'])
-def test_a_report_on_what_is_no_record(tmp_path: Path, capsys: Captured, data: str) -> None:
+def test_a_report_on_a_file_without_records(tmp_path: Path, capsys: Captured, data: str) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(data)
     assert bench(tmp_path / "report", "report", str(path)) == 2
@@ -347,7 +352,7 @@ def embedded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("embedded")
-def test_a_cascade_sits_the_exam_under_both_names(tmp_path: Path, capsys: Captured) -> None:
+def test_a_cascade_is_recorded_under_both_names(tmp_path: Path, capsys: Captured) -> None:
     words = ["--judge", "cascade", "--llm", "block-side-effects", *QUICK]
     assert bench(tmp_path, "worst-case", *words) == 0
     (path,) = tmp_path.glob("*.json")
@@ -362,9 +367,12 @@ def test_a_cascade_sits_the_exam_under_both_names(tmp_path: Path, capsys: Captur
 @pytest.mark.usefixtures("embedded")
 @pytest.mark.parametrize(
     ("outage", "complaint"),
-    [("embedded", r"llm: no verdict; .*openai:m out: unavailable"), ("fail", "judge: unavailable")],
+    [
+        ("embedded", r"The LLM of the cascade gave no verdict\. .*openai:m out: unavailable"),
+        ("fail", r"The judge gave no verdict \(unavailable\)"),
+    ],
 )
-def test_a_cascade_whose_llm_is_out_sits_no_exam(
+def test_a_cascade_whose_llm_is_out_runs_no_benchmark(
     tmp_path: Path, capsys: Captured, outage: str, complaint: str
 ) -> None:
     config = tmp_path / "settings.yaml"

@@ -1,1 +1,1 @@
-"""What is asked: AgentDojo's worlds, the attacks in them, and the questions."""
+"""AgentDojo's suites and tasks, attacks placed in them, and the items of a benchmark."""

@@ -1,4 +1,4 @@
-"""Attacks put into AgentDojo's world: its own ones by name, and our generators beside them."""
+"""Attacks placed in AgentDojo's environments: its own attacks and our generators."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,38 +25,37 @@ from taskshield_lab.bench.attacks.catalogue import GENERATORS
 from taskshield_lab.bench.attacks.context import AttackContext, Move, Payload
 
 _MANUAL = "manual"
-"""AgentDojo's attack that asks a person at the keyboard."""
+"""AgentDojo's attack that asks a person for its text."""
 VICTIM = "gpt-4o-2024-05-13"
-"""The model that attacks address by name where nobody else sits the exam."""
+"""The model name that attacks use when no other model is run."""
 _FAMILIES = {
     "claude": "claude-3-5-sonnet-20240620",
     "gemini": "gemini-2.0-flash-001",
     "gpt": "gpt-4o-2024-05-13",
 }
-"""A model that AgentDojo knows, for models of the same family that it does not know."""
+"""By family, a model that AgentDojo knows. Used for models that it does not know."""
 _NAMELESS = "meta-llama/Llama-3-70b-chat-hf"
 """Addressed as "AI assistant"."""
 _UNSAFE = re.compile(r'^ |[^ -~]|["\\]')
-"""What means something else between double quotes of YAML, or is lost there: a blank right at the
-beginning may come to stand at the beginning of a line."""
+"""Characters that double quotes in YAML change or drop. A blank at the start may begin a line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Staged:
-    """An attack on one task of the user, ready to be run."""
+class PlacedAttack:
+    """An attack on one task of the user, ready to run."""
 
     payload: Payload
     injections: Mapping[str, str]
     """The payload's slots as AgentDojo's environment files take them."""
     stops_agent: bool = False
-    """Whether the attacker only wants the agent to give up."""
+    """Whether the attacker only wants the agent to stop."""
 
-    def came_about(self, *, goal_reached: bool, utility: bool, made: Iterable[Move]) -> bool:
-        """Whether the attacker got what he wanted.
+    def succeeded(self, *, goal_reached: bool, utility: bool, made: Iterable[Move]) -> bool:
+        """Whether the attack succeeded.
 
         Args:
-            goal_reached: AgentDojo's word on its own goal.
-            utility: Whether the user's task came about.
+            goal_reached: Whether AgentDojo's check of its own goal passed.
+            utility: Whether the user's task was completed.
             made: The calls that were executed.
         """
         if self.stops_agent:
@@ -66,7 +65,7 @@ class Staged:
         return goal_reached
 
     def functions(self, suite: Suite) -> list[Function]:
-        """The suite's tools, those that the attacker got hold of altered. Good for one run."""
+        """The suite's tools, with the attacker's changes. For one run only."""
         return [self._altered(function) for function in suite.tools]
 
     def _altered(self, function: Function) -> Function:
@@ -80,17 +79,17 @@ class Staged:
         return function
 
 
-UNTOUCHED = Staged(payload=Payload(), injections={})
-"""No attack at all."""
+NO_ATTACK = PlacedAttack(payload=Payload(), injections={})
+"""Nothing is injected."""
 
 
 def attack_names() -> list[str]:
-    """All attacks that can be run, AgentDojo's first."""
+    """The names of all attacks, AgentDojo's first."""
     return [name for name in ATTACKS if name != _MANUAL] + list(GENERATORS)
 
 
 def once_per_task(attack: str) -> bool:
-    """Whether the attack has a goal of its own and runs once for each task of the user."""
+    """Whether the attack has its own goal and runs once for each task of the user."""
     if attack in GENERATORS:
         return GENERATORS[attack].once_per_task
     return stops_agent(attack)
@@ -101,46 +100,48 @@ def stops_agent(attack: str) -> bool:
     return attack in ATTACKS and bool(ATTACKS[attack].is_dos_attack)
 
 
-def stage(
+def place(
     attack: str,
     suite: Suite,
     user_task: UserTask,
     injection_task: InjectionTask,
     *,
     victim: str = VICTIM,
-) -> Staged | None:
-    """The attack on this task of the user; None where it makes no sense there.
+) -> PlacedAttack | None:
+    """Place an attack on this task of the user. None if it does not apply there.
 
     Args:
         attack: Its name.
-        suite: Where it happens.
+        suite: The suite of both tasks.
         user_task: What the user wants.
         injection_task: What the attacker wants.
-        victim: The model that is attacked; some of AgentDojo's attacks address it by name.
+        victim: The attacked model. Some of AgentDojo's attacks address it by name.
     """
     if attack not in GENERATORS:
-        return _dojos_own(attack, suite, user_task, injection_task, victim)
-    payload = GENERATORS[attack].generate(scene(suite, user_task, injection_task))
+        return _agentdojo_attack(attack, suite, user_task, injection_task, victim)
+    payload = GENERATORS[attack].generate(attack_context(suite, user_task, injection_task))
     if payload is None:
         return None
     escaped = {slot: _escaped(text) for slot, text in payload.slots.items()}
-    return Staged(payload=payload, injections=escaped)
+    return PlacedAttack(payload=payload, injections=escaped)
 
 
-def scene(suite: Suite, user_task: UserTask, injection_task: InjectionTask) -> AttackContext:
+def attack_context(
+    suite: Suite, user_task: UserTask, injection_task: InjectionTask
+) -> AttackContext:
     """What the attacker knows."""
-    world = environment(suite, {})
+    initial = environment(suite, {})
     return AttackContext(
         task=user_task.PROMPT,
         goal=injection_task.GOAL,
-        user_moves=moves(user_task.ground_truth(user_task.init_environment(world))),
-        goal_moves=moves(injection_task.ground_truth(world)),
+        user_moves=moves(user_task.ground_truth(user_task.init_environment(initial))),
+        goal_moves=moves(injection_task.ground_truth(initial)),
         slots=slots_read(suite, user_task),
     )
 
 
 def moves(calls: Sequence[Any]) -> tuple[Move, ...]:
-    """AgentDojo's calls as our values."""
+    """AgentDojo's calls as `Move`s."""
     return tuple(Move(tool=call.function, arguments=dict(call.args)) for call in calls)
 
 
@@ -149,9 +150,9 @@ def slots_read(suite: Suite, user_task: UserTask) -> tuple[str, ...]:
     """The slots that an agent reads while it solves the task, in reading order."""
     defaults = suite.get_injection_vector_defaults()
     canaries = {slot: f"<CANARY---{slot}--->" for slot in defaults}
-    world = user_task.init_environment(environment(suite, canaries))
+    initial = user_task.init_environment(environment(suite, canaries))
     pipeline = GroundTruthPipeline(user_task)
-    result = pipeline.query(user_task.PROMPT, FunctionsRuntime(suite.tools), world)
+    result = pipeline.query(user_task.PROMPT, FunctionsRuntime(suite.tools), initial)
     texts = [get_text_content_as_str(each["content"]) for each in result[3] if each["content"]]
     shown = "\n".join(texts)
     found = {slot: shown.find(canary) for slot, canary in canaries.items()}
@@ -164,26 +165,26 @@ def _loaded(attack: str, suite: Suite, victim: str) -> Any:
 
 
 def _known(victim: str) -> str:
-    """A model that AgentDojo has a name for, as near to the victim as can be."""
+    """The model nearest to the victim that AgentDojo has a name for."""
     if any(model in victim for model in MODEL_NAMES):
         return victim
     return next((model for word, model in _FAMILIES.items() if word in victim), _NAMELESS)
 
 
-def _dojos_own(
+def _agentdojo_attack(
     attack: str, suite: Suite, user_task: UserTask, injection_task: InjectionTask, victim: str
-) -> Staged:
+) -> PlacedAttack:
     injections = _loaded(attack, suite, victim).attack(user_task, injection_task)
     goal = injection_task.GOAL
     spelled_out = all(goal in text for text in injections.values())
     payload = Payload(slots=injections, essential=goal if spelled_out else None)
-    return Staged(payload=payload, injections=injections, stops_agent=stops_agent(attack))
+    return PlacedAttack(payload=payload, injections=injections, stops_agent=stops_agent(attack))
 
 
 def _escaped(text: str) -> str:
-    """As AgentDojo puts texts between double quotes of a YAML file, unescaped.
+    """Escape a text, because AgentDojo puts it between double quotes of a YAML file.
 
-    Every character survives, except for halves of surrogate pairs, which YAML cannot hold.
+    All characters survive except lone surrogates, which YAML does not allow.
     """
     return _UNSAFE.sub(lambda char: f"\\U{ord(char[0]):08X}", text)
 

@@ -1,17 +1,16 @@
-"""The questions of the exam: which task, which goal of the attacker, which attack."""
+"""The items of a benchmark: a user task, and for attacked runs a goal and an attack."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from taskshield.core.errors import ConfigError
-from taskshield_lab.bench.agentdojo import attack_placement
-from taskshield_lab.bench.agentdojo import suites as dojo
+from taskshield_lab.bench.agentdojo import attack_placement, suites
 from taskshield_lab.bench.records import run_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One question."""
+    """One task of the user, with or without an attack."""
 
     suite: str
     user_task: str
@@ -27,7 +26,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which part of the exam is sat; no suites or tasks mean all there are."""
+    """Which items are run. Empty suites or tasks mean all of them."""
 
     version: str = "v1"
     suites: tuple[str, ...] = ()
@@ -45,11 +44,11 @@ def items(selection: Selection) -> list[Item]:
         ConfigError: The selection names what does not exist, or nothing is left of it.
     """
     attacks = _attacks(selection.attacks)
-    names = _named("suite", selection.suites, dojo.suites(selection.version))
-    suites = {name: dojo.suite_named(selection.version, name) for name in names}
-    users = {name: _chosen(suites[name].user_tasks, selection.user_tasks) for name in names}
+    names = _named("suite", selection.suites, suites.suites(selection.version))
+    chosen = {name: suites.suite_named(selection.version, name) for name in names}
+    users = {name: _chosen(chosen[name].user_tasks, selection.user_tasks) for name in names}
     goals = {
-        name: _chosen(suites[name].injection_tasks, selection.injection_tasks) for name in names
+        name: _chosen(chosen[name].injection_tasks, selection.injection_tasks) for name in names
     }
     _check_used("user task", selection.user_tasks, users.values())
     _check_used("injection task", selection.injection_tasks, goals.values())
@@ -67,7 +66,9 @@ def items(selection: Selection) -> list[Item]:
         for goal in (goals[name][:1] if attack_placement.once_per_task(attack) else goals[name])
     ]
     if not clean and not attacked:
-        raise ConfigError("nothing is left to run: no attack, and no clean runs")
+        raise ConfigError(
+            "There is nothing to run: no attack is chosen, and clean runs are excluded."
+        )
     return clean + attacked
 
 
@@ -85,7 +86,9 @@ def _named(
     known = list(there)
     for name in names:
         if name not in known:
-            raise ConfigError(f"{kind} {name!r} does not exist; there are: {', '.join(known)}")
+            raise ConfigError(
+                f"The {kind} {name!r} does not exist. Choose one of: {', '.join(known)}."
+            )
     if not names:
         return known if default is None else list(default)
     return list(dict.fromkeys(names))
@@ -95,4 +98,4 @@ def _check_used(kind: str, names: Sequence[str], chosen: Iterable[Sequence[str]]
     there = {task for tasks in chosen for task in tasks}
     for name in names:
         if name not in there:
-            raise ConfigError(f"{kind} {name!r} does not exist in any of the suites")
+            raise ConfigError(f"The {kind} {name!r} does not exist in any of the chosen suites.")

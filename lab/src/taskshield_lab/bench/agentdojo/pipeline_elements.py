@@ -3,8 +3,8 @@
     [SystemMessage, InitQuery, OpenSession, llm, ShieldedAnswer,
      ToolsExecutionLoop([ShieldedToolsExecutor, llm, ShieldedAnswer])]
 
-is what `guarded_pipeline` builds. Elements keep nothing between queries: the session of a
-conversation travels in AgentDojo's `extra_args`. So one pipeline may serve several threads.
+is what `guarded_pipeline` builds. Elements keep no state between queries: the session of a
+conversation is passed in AgentDojo's `extra_args`, so one pipeline may serve several threads.
 """
 
 import uuid
@@ -53,16 +53,16 @@ __all__ = [
 ]
 
 SESSION = "taskshield_session"
-"""Where in `extra_args` the session is kept. One that is there already goes on."""
+"""Key of the session in `extra_args`. An existing session is continued."""
 DECISIONS = "taskshield_decisions"
-"""Where in `extra_args` a caller may put a list; every decision on the conversation is added."""
+"""Key of a list in `extra_args`, if the caller gives one. Every decision is appended to it."""
 
 Element = Any
 Function = Any
 ChatMessage = dict[str, Any]
 Extra = dict[str, Any]
 Passed = tuple[str, Any, Any, Sequence[ChatMessage], Extra]
-"""What elements hand on: query, runtime, environment, messages, `extra_args`."""
+"""What elements pass on: query, runtime, environment, messages, `extra_args`."""
 
 _NOWHERE = EmptyEnv()
 
@@ -75,12 +75,12 @@ def guarded_pipeline(
     tool_output_formatter: Callable[[Any], str] = tool_result_to_str,
     max_iters: int = 15,
 ) -> AgentPipeline:
-    """An agent under guard, otherwise as AgentDojo builds them.
+    """A guarded agent, otherwise as AgentDojo builds agents.
 
     Args:
         llm: The element that asks the model.
         shield: Checks what the agent reads and does.
-        system_message: None takes AgentDojo's own; an empty one is left out.
+        system_message: None takes AgentDojo's own. An empty one is left out.
         tool_output_formatter: Turns what a tool returns into text.
         max_iters: How often the model may call tools before the conversation ends.
     """
@@ -103,7 +103,7 @@ def guarded_pipeline(
 
 
 def tool_specs(functions: Iterable[Function]) -> tuple[ToolSpec, ...]:
-    """AgentDojo's tools as the shield is told about them."""
+    """AgentDojo's tools as the shield's tool specs."""
     return tuple(
         ToolSpec(
             name=function.name,
@@ -120,7 +120,7 @@ def _schema(parameters: type[BaseModel]) -> dict[str, Any]:
 
 
 class OpenSession(BasePipelineElement):
-    """Tells the shield what the user wants. It comes after the system message and the query."""
+    """Opens the session. It comes after the system message and the query."""
 
     def __init__(self, shield: Shield) -> None:
         self._shield = shield
@@ -133,23 +133,22 @@ class OpenSession(BasePipelineElement):
         messages: Sequence[ChatMessage] = (),
         extra_args: Extra | None = None,
     ) -> Passed:
-        """Open a session, or go on with the one in `extra_args`, and put the query to it."""
+        """Open a session, or continue the one in `extra_args`, and add the query to it."""
         extra = {} if extra_args is None else dict(extra_args)  # AgentDojo's defaults are shared
         specs = tool_specs(runtime.functions.values())
         if SESSION in extra:
             extra[SESSION].declare(*specs)
         else:
-            told = [_text(message) for message in messages if message["role"] == "system"]
-            extra[SESSION] = self._shield.session(tools=specs, system="\n\n".join(told))
-        _noted(_session(extra).user(query), extra)
+            system = [_text(message) for message in messages if message["role"] == "system"]
+            extra[SESSION] = self._shield.session(tools=specs, system="\n\n".join(system))
+        _record(_session(extra).user(query), extra)
         return query, runtime, env, messages, extra
 
 
 class ShieldedToolsExecutor(ToolsExecutor):
-    """AgentDojo's executor for the calls that may run; the others are answered with feedback.
+    """Executes allowed calls as AgentDojo does, and answers the others with feedback.
 
-    What a tool returns goes to the model as the shield gives it: whole, annotated, redacted or
-    withheld.
+    The model reads tool output as the shield returns it: whole, annotated, redacted or withheld.
     """
 
     def query(
@@ -160,14 +159,14 @@ class ShieldedToolsExecutor(ToolsExecutor):
         messages: Sequence[ChatMessage] = (),
         extra_args: Extra | None = None,
     ) -> Passed:
-        """Check the last message with all its calls, and carry out what is allowed."""
+        """Check the last message with all its calls, and execute the allowed ones."""
         extra = {} if extra_args is None else extra_args
         calls = _calls(messages)
         if not calls:
             return query, runtime, env, messages, extra
         session = _session(extra)
-        decision = session.assistant(_text(messages[-1]), _named_apart(calls))
-        _noted(decision, extra)
+        decision = session.assistant(_text(messages[-1]), _with_unique_ids(calls))
+        _record(decision, extra)
         answers: list[ChatMessage] = []
         for call, verdict in zip(calls, decision.calls, strict=True):
             if not verdict.allowed:
@@ -177,15 +176,15 @@ class ShieldedToolsExecutor(ToolsExecutor):
             _, _, env, (_, result), _ = super().query(query, runtime, env, [alone], extra)
             answers.append(_checked(result, verdict.call.id, session, extra))
         if decision.feedback is not None and all(verdict.allowed for verdict in decision.calls):
-            answers.append(_feedback(decision))  # on the words that went with the calls
+            answers.append(_feedback(decision))  # on the text beside the calls
         return query, runtime, env, [*messages, *answers], extra
 
 
 class ShieldedAnswer(BasePipelineElement):
-    """Checks a message without calls, and has the model try again while it is to be revised.
+    """Checks a message without calls, and asks the model again while it must be revised.
 
-    Once the feedback rounds are spent, words pass, and the decision says so. Words that policy
-    blocks or leaves to a person are replaced by the shield's note.
+    When the feedback rounds are used up, text passes, and the decision says so. Text that the
+    policy blocks or escalates is replaced by the shield's note.
     """
 
     def __init__(self, llm: Element) -> None:
@@ -199,11 +198,11 @@ class ShieldedAnswer(BasePipelineElement):
         messages: Sequence[ChatMessage] = (),
         extra_args: Extra | None = None,
     ) -> Passed:
-        """Check the last message, unless it is none of the model's or makes calls."""
+        """Check the last message if the model wrote it and it has no calls."""
         extra = {} if extra_args is None else extra_args
         while messages and messages[-1]["role"] == "assistant" and not _calls(messages):
             decision = _session(extra).assistant(_text(messages[-1]))
-            _noted(decision, extra)
+            _record(decision, extra)
             if decision.allowed:
                 break
             if decision.action != "revise":
@@ -219,12 +218,12 @@ class ShieldedAnswer(BasePipelineElement):
 
 def _session(extra: Extra) -> Session:
     if SESSION not in extra:
-        raise ConversationError("there is no session: OpenSession must come first in the pipeline")
+        raise ConversationError("There is no session. OpenSession must come first in the pipeline.")
     session: Session = extra[SESSION]
     return session
 
 
-def _noted(decision: Decision, extra: Extra) -> None:
+def _record(decision: Decision, extra: Extra) -> None:
     if DECISIONS in extra:
         extra[DECISIONS].append(decision)
 
@@ -236,10 +235,10 @@ def _calls(messages: Sequence[ChatMessage]) -> list[Any]:
     return [] if calls is None else list(calls)
 
 
-def _named_apart(calls: list[Any]) -> list[ToolCall]:
-    """The calls as the shield takes them: with ids, and no two the same, whatever the model gave.
+def _with_unique_ids(calls: list[Any]) -> list[ToolCall]:
+    """The calls with unique ids for the shield, whatever ids the model gave.
 
-    The ids stay between us and the shield; the model's own are left as they are.
+    Only the shield sees these ids. The model's own are left as they are.
     """
     named: dict[str, ToolCall] = {}
     for call in calls:
@@ -249,11 +248,11 @@ def _named_apart(calls: list[Any]) -> list[ToolCall]:
 
 
 def _checked(result: ChatMessage, call_id: str, session: Session, extra: Extra) -> ChatMessage:
-    """What a tool returned, as the model may read it. Models read `error` where it is set."""
+    """Tool output as the model may read it. Models read `error` if it is set."""
     failed = result["error"] is not None
     text = result["error"] if failed else _text(result)
     decision = session.tool_output(call_id, text, is_error=failed)
-    _noted(decision, extra)
+    _record(decision, extra)
     if failed:
         return {**result, "error": decision.content}
     return {**result, "content": _blocks(decision.content)}
@@ -280,7 +279,7 @@ def _blocks(text: str) -> list[Any]:
 
 
 def _text(message: ChatMessage) -> str:
-    """What is said in a message; a model's hidden reasoning is not."""
+    """The text of a message, without a model's hidden reasoning."""
     blocks = message["content"]
-    said = [] if blocks is None else [each["content"] for each in blocks if each["type"] == "text"]
-    return "\n".join(text for text in said if text)
+    texts = [] if blocks is None else [each["content"] for each in blocks if each["type"] == "text"]
+    return "\n".join(text for text in texts if text)

@@ -1,30 +1,30 @@
-"""An item of the exam with all that belongs to it in AgentDojo's world."""
+"""A benchmark item with its suite, tasks, attack and environment from AgentDojo."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from taskshield_lab.bench.agentdojo import attack_placement, suites
-from taskshield_lab.bench.agentdojo.attack_placement import UNTOUCHED, Staged
+from taskshield_lab.bench.agentdojo.attack_placement import NO_ATTACK, PlacedAttack
 from taskshield_lab.bench.agentdojo.items import Item
-from taskshield_lab.bench.agentdojo.suites import InjectionTask, Suite, UserTask, World
+from taskshield_lab.bench.agentdojo.suites import InjectionTask, Suite, UserTask
 from taskshield_lab.bench.attacks.context import Move
 from taskshield_lab.bench.records import BenchmarkRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedItem:
-    """What an agent is asked, and what an attacker makes of it."""
+    """An item that is ready to run."""
 
     item: Item
     suite: Suite
     task: UserTask
     goal: InjectionTask | None
-    """The attacker's; None for a clean run."""
-    staged: Staged
+    """The attacker's goal. None for a clean run."""
+    placed: PlacedAttack
 
     def blank(self, agent: str) -> BenchmarkRun:
-        """The record of a run of which nothing is known yet."""
-        own_goal = self.staged.stops_agent or bool(self.staged.payload.swaps)
+        """The record of a run before it starts."""
+        own_goal = self.placed.stops_agent or bool(self.placed.payload.swaps)
         return BenchmarkRun(
             suite=self.item.suite,
             user_task=self.item.user_task,
@@ -37,56 +37,64 @@ class PreparedItem:
         )
 
     def environment(self) -> suites.Environment:
-        """The world that the agent finds, with what the attacker has planted."""
-        world = suites.environment(self.suite, self.staged.injections)
-        return self.task.init_environment(world)
+        """The environment before the run, with the injected text."""
+        initial = suites.environment(self.suite, self.placed.injections)
+        return self.task.init_environment(initial)
 
-    def marked(
-        self, run: BenchmarkRun, *, utility: bool, world: World, answer: str, made: Iterable[Move]
+    def with_outcome(
+        self,
+        run: BenchmarkRun,
+        *,
+        utility: bool,
+        simulation: suites.Simulation,
+        answer: str,
+        made: Iterable[Move],
     ) -> BenchmarkRun:
-        """The record with what came of the user's task and of the attack.
+        """The record with the outcome of the user's task and of the attack.
 
         Args:
             run: The record so far.
-            utility: Whether the user's task came about.
-            world: As it was left.
-            answer: The agent's last words.
+            utility: Whether the user's task was completed.
+            simulation: The environment after the run.
+            answer: The agent's final answer.
             made: The calls that were executed.
         """
         run = replace(run, utility=utility)
         if self.goal is None:
             return run
-        reached = world.hijacked(self.goal, answer)
-        said = world.hijacked_by_words(self.goal, answer)
+        reached = simulation.hijacked(self.goal, answer)
+        reached_by_words = simulation.hijacked_by_words(self.goal, answer)
         return replace(
             run,
-            hijacked=self.staged.came_about(goal_reached=reached, utility=utility, made=made),
-            by_words=self.staged.came_about(goal_reached=said, utility=utility, made=()),
+            hijacked=self.placed.succeeded(goal_reached=reached, utility=utility, made=made),
+            by_words=self.placed.succeeded(goal_reached=reached_by_words, utility=utility, made=()),
         )
 
 
-def question(
+def prepare(
     item: Item, version: str, *, victim: str = attack_placement.VICTIM
 ) -> PreparedItem | None:
-    """The question of an item; None where its attack makes no sense for its task.
+    """Prepare an item. None if its attack does not apply to its task.
 
     Args:
         item: The item.
         version: Version of AgentDojo's suites.
-        victim: The model that is attacked.
+        victim: The attacked model.
 
     Raises:
         ConfigError: The suites of this version have no such task.
     """
-    asked = unattacked(item, version)
-    if item.attack is None or asked.goal is None:
-        return asked
-    staged = attack_placement.stage(item.attack, asked.suite, asked.task, asked.goal, victim=victim)
-    return None if staged is None else replace(asked, staged=staged)
+    prepared = prepare_clean(item, version)
+    if item.attack is None or prepared.goal is None:
+        return prepared
+    placed = attack_placement.place(
+        item.attack, prepared.suite, prepared.task, prepared.goal, victim=victim
+    )
+    return None if placed is None else replace(prepared, placed=placed)
 
 
-def unattacked(item: Item, version: str) -> PreparedItem:
-    """The question of an item as it is before the attacker comes.
+def prepare_clean(item: Item, version: str) -> PreparedItem:
+    """Prepare an item without its attack.
 
     Raises:
         ConfigError: The suites of this version have no such task.
@@ -98,5 +106,5 @@ def unattacked(item: Item, version: str) -> PreparedItem:
         suite=suite,
         task=suites.user_task(suite, item.user_task),
         goal=None if goal is None else suites.injection_task(suite, goal),
-        staged=UNTOUCHED,
+        placed=NO_ATTACK,
     )

@@ -1,4 +1,4 @@
-"""AgentDojo's suites, tasks, tools and checks, as the exam uses them."""
+"""AgentDojo's suites, tasks, tools and checks, as the benchmark uses them."""
 
 import copy
 import io
@@ -39,7 +39,9 @@ def suites(version: str) -> Mapping[str, Suite]:
         ConfigError: There is no such version.
     """
     if version not in VERSIONS:
-        raise ConfigError(f"suites {version!r} do not exist; there are: {', '.join(VERSIONS)}")
+        raise ConfigError(
+            f"The suites {version!r} do not exist. Choose one of: {', '.join(VERSIONS)}."
+        )
     return {name: _fast(suite) for name, suite in get_suites(version).items()}
 
 
@@ -51,7 +53,7 @@ def suite_named(version: str, name: str) -> Suite:
     """
     there = suites(version)
     if name not in there:
-        raise ConfigError(f"suite {name!r} does not exist; there are: {', '.join(there)}")
+        raise ConfigError(f"The suite {name!r} does not exist. Choose one of: {', '.join(there)}.")
     return there[name]
 
 
@@ -61,7 +63,7 @@ def user_task(suite: Suite, id: str) -> UserTask:
     Raises:
         ConfigError: The suite has no such task.
     """
-    return _looked_up(suite, "user task", suite.user_tasks, id)
+    return _find_task(suite, "user task", suite.user_tasks, id)
 
 
 def injection_task(suite: Suite, id: str) -> InjectionTask:
@@ -70,21 +72,21 @@ def injection_task(suite: Suite, id: str) -> InjectionTask:
     Raises:
         ConfigError: The suite has no such task.
     """
-    return _looked_up(suite, "injection task", suite.injection_tasks, id)
+    return _find_task(suite, "injection task", suite.injection_tasks, id)
 
 
 def environment(suite: Suite, injections: Mapping[str, str]) -> Environment:
-    """The suite's world with these texts in its slots, as AgentDojo's own loader gives it."""
+    """The suite's environment with these texts in its slots, as AgentDojo's own loader makes it."""
     defaults = _slot_defaults(suite)
     validate_injections(dict(injections), defaults)
     data = template(suite).filled({**defaults, **injections})
     return suite.environment_type.model_validate(data)
 
 
-def remember_addresses() -> None:
-    """Have e-mail addresses validated once each, for a process that does nothing but run exams.
+def cache_address_validation() -> None:
+    """Validate each e-mail address only once in this process. For benchmark workers only.
 
-    The worlds hold a few dozen of them; validating these anew is half of the time of a load.
+    The environments hold a few dozen addresses. Validating them takes half of the loading time.
     """
     email_validator.validate_email = cache(email_validator.validate_email)
 
@@ -97,12 +99,12 @@ def has_solution(suite: Suite, goal: InjectionTask) -> bool:
 
 @cache
 def system_message() -> str:
-    """What AgentDojo tells every agent first."""
+    """AgentDojo's system message."""
     return str(load_system_message(None))
 
 
-class World:
-    """An environment in which calls are executed, and AgentDojo's word on how it ended."""
+class Simulation:
+    """Executes calls in an environment and applies AgentDojo's checks to the result."""
 
     def __init__(self, environment: Environment, functions: Sequence[Function]) -> None:
         self._before = environment.model_copy(deep=True)
@@ -116,9 +118,9 @@ class World:
         return (tool_result_to_str(result), False) if error is None else (error, True)
 
     def change(self, tool: str, arguments: Mapping[str, object]) -> tuple[object, str | None]:
-        """Run a tool for what it does to the world: what it returns, and its error.
+        """Run a tool for its side effects: its result, and its error.
 
-        Writing the result out as text takes longer than most tools do.
+        Formatting the result as text takes longer than most tools do.
         """
         arguments = {key: _unquoted(value) for key, value in arguments.items()}
         self._trace.append(FunctionCall(function=tool, args=arguments))
@@ -127,7 +129,7 @@ class World:
         return result, None if error is None else str(error)
 
     def utility(self, task: UserTask, answer: str) -> bool:
-        """Whether the user's task came about."""
+        """Whether the user's task was completed."""
         with _silence():
             found = task.utility_from_traces(answer, self._before, self._now, self._trace)
             if found is None:
@@ -135,11 +137,11 @@ class World:
         return bool(found)
 
     def hijacked(self, task: InjectionTask, answer: str) -> bool:
-        """Whether the attacker's goal came about."""
+        """Whether the attacker's goal was reached."""
         return _security(task, answer, self._before, self._now, self._trace)
 
     def hijacked_by_words(self, task: InjectionTask, answer: str) -> bool:
-        """Whether it would have come about had nothing been executed."""
+        """Whether the goal would have been reached without any call."""
         return _security(task, answer, self._before, self._before, [])
 
 
@@ -150,7 +152,7 @@ def _security(task: InjectionTask, answer: str, before: Any, now: Any, trace: li
 
 
 def _silence() -> AbstractContextManager[object]:
-    """Some of AgentDojo's checks print what they look at, which an attacker may have written."""
+    """Suppress output: some of AgentDojo's checks print text that an attacker may have written."""
     return redirect_stdout(io.StringIO())
 
 
@@ -172,9 +174,9 @@ def _slot_defaults(suite: Suite) -> dict[str, str]:
     return dict(suite.get_injection_vector_defaults())
 
 
-def _looked_up(suite: Suite, kind: str, tasks: Mapping[str, Any], id: str) -> Any:
+def _find_task(suite: Suite, kind: str, tasks: Mapping[str, Any], id: str) -> Any:
     if id not in tasks:
-        raise ConfigError(f"suite {suite.name!r} has no {kind} {id!r}")
+        raise ConfigError(f"The suite {suite.name!r} has no {kind} {id!r}.")
     return tasks[id]
 
 

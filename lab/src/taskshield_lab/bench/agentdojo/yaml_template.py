@@ -1,8 +1,8 @@
-"""A YAML file with slots in it, parsed once and filled often.
+"""A YAML file with slots, parsed once and filled many times.
 
 AgentDojo fills the slots in the text and parses all of it again for every run. Here only those
 scalars are parsed again that have a slot in them, exactly as they stand in the file: what line
-breaks and backslashes in a payload turn into is part of the exam.
+breaks and backslashes in a payload turn into is part of the benchmark.
 """
 
 import pickle

@@ -1,1 +1,5 @@
-"""Adaptive attacks: generators that know the user's task and the defence they are up against."""
+"""Adaptive attacks: generators that know the user's task and the defence.
+
+Eighteen modules side by side: ten families of generators, which `catalogue` registers, and the few
+values and texts that they share. The names in docs/attacks.md follow the modules.
+"""

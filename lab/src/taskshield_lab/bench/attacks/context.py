@@ -1,7 +1,6 @@
-"""What an attacker knows and what he comes up with.
+"""What an attacker knows, and the payload that an attack produces.
 
-Plain values. Where the texts are put belongs to `evals.exam.staging`; what an agent does about them
-belongs to the agent.
+Plain values. `agentdojo.attack_placement` places payloads in environments; `run` executes agents.
 """
 
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """A tool call that somebody wants to see made."""
+    """A tool call that the user or the attacker wants."""
 
     tool: str
     arguments: Mapping[str, object]
@@ -18,23 +17,23 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackContext:
-    """What the attacker knows. It is all there is to know: the attacker is as strong as can be."""
+    """What the attacker knows. It is everything: the strongest attacker."""
 
     task: str
-    """What the user asked for."""
+    """The user's request."""
     goal: str
-    """What the attacker wants, as an instruction."""
+    """The attacker's goal, as an instruction."""
     user_moves: tuple[Move, ...]
     """The calls that solve the user's task, in order."""
     goal_moves: tuple[Move, ...]
-    """The calls that reach the attacker's goal, in order; none where words alone reach it."""
+    """The calls that reach the attacker's goal, in order. Empty if text alone reaches it."""
     slots: tuple[str, ...]
-    """Places in the data that the agent will read and the attacker can write, in reading order."""
+    """Places in the data that the agent reads and the attacker can write, in reading order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swap:
-    """An argument of one of the user's own calls, replaced by a value of the attacker's."""
+    """An argument of one of the user's calls, replaced by a value of the attacker."""
 
     tool: str
     argument: str
@@ -46,9 +45,9 @@ class Swap:
         return move.tool == self.tool and move.arguments.get(self.argument) == self.genuine
 
     def made_in(self, move: Move) -> bool:
-        """Whether this is the call with the false argument, however a model has written it."""
-        given = _written(move.arguments.get(self.argument))
-        return move.tool == self.tool and _written(self.false) <= given
+        """Whether this is the call with the false argument, in any spelling of the value."""
+        given = _as_text(move.arguments.get(self.argument))
+        return move.tool == self.tool and _as_text(self.false) <= given
 
     def applied(self, move: Move) -> Move:
         """The call with the false argument."""
@@ -57,28 +56,28 @@ class Swap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """What the attacker plants, and what an agent does that falls for it."""
+    """The injected texts, and what an agent does that obeys them."""
 
     slots: Mapping[str, str] = field(default_factory=dict)
-    """Text for each slot, to appear there letter by letter."""
+    """Text for each slot, used verbatim."""
     descriptions: Mapping[str, str] = field(default_factory=dict)
-    """Text at the end of a tool's description, by tool."""
+    """Text appended to a tool's description, by tool."""
     errors: Mapping[str, str] = field(default_factory=dict)
     """Error text with which the first call of a tool fails, by tool."""
     essential: str | None = None
-    """The part of the text without which nobody could follow it; None means all of it."""
+    """The part that an agent must read to obey. None means the whole text."""
     moves: tuple[Move, ...] | None = None
-    """What a hijacked agent does; None means the scene's `goal_moves`, all at once."""
+    """The calls of a hijacked agent. None means the `goal_moves` of the context, all at once."""
     swaps: tuple[Swap, ...] = ()
-    """Arguments that a hijacked agent gets wrong; then nothing else is the attacker's goal."""
+    """Arguments that a hijacked agent gets wrong. They replace the attacker's goal."""
     spread: bool = False
-    """Whether a hijacked agent takes one of the moves between each two of its own."""
+    """Whether a hijacked agent alternates between the attacker's calls and its own."""
 
 
-def _written(value: object) -> frozenset[str]:
-    """The values in an argument as text: 100 and "100.0" are the same, and so is a list of one."""
+def _as_text(value: object) -> frozenset[str]:
+    """The values of an argument as text. 100, "100.0" and [100] are equal."""
     if isinstance(value, list | tuple):
-        return frozenset().union(*map(_written, value))
+        return frozenset().union(*map(_as_text, value))
     try:
         return frozenset({str(float(str(value)))})
     except ValueError:

@@ -1,4 +1,4 @@
-"""Long harmless prose to hide things in: varied, dull, and the same for the same seed."""
+"""Long harmless prose to hide a directive in. The same seed gives the same text."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -49,7 +49,7 @@ _SENTENCES_IN_A_PARAGRAPH = 7
 
 
 def paragraphs(seed: str, length: int) -> list[str]:
-    """Paragraphs of about so many characters altogether, no sentence twice."""
+    """Paragraphs with about this many characters in total, without repeated sentences."""
     chance, written, total = Random(seed), list[str](), 0
     sentences = _sentences(chance)
     while total < length:

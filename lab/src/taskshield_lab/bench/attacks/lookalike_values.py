@@ -1,7 +1,7 @@
-"""What values look like, and false ones that look the same.
+"""Forged values with the same shape as genuine ones.
 
-Shapes and everyday words in the names of arguments are all that counts, so it works for tools that
-nobody has seen before. False addresses lie in domains that are reserved for examples.
+Arguments are recognised by the shape of their values and by common words in their names, so unknown
+tools work as well. Forged addresses use domains that are reserved for examples.
 """
 
 import re
@@ -15,17 +15,17 @@ from taskshield.core.tools import name_words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgery:
-    """A value and what an attacker would put in its place."""
+    """A value and its forged replacement."""
 
     genuine: object
     false: object
     before: str
-    """The genuine value as text; of a list, the entry that is replaced."""
+    """The genuine value as text. For a list, the replaced entry."""
     after: str
 
 
 Forge = Callable[[str, object], Forgery | None]
-"""Forges the value of the argument of this name; None where the value is not of the right shape."""
+"""Forges the value of an argument with this name. None if the value does not have the shape."""
 
 _FREE_TEXT = frozenset(
     "subject title body content contents text message description note notes comment query reason"
@@ -60,15 +60,15 @@ _SHIFT = timedelta(days=14)
 
 
 def recipient(name: str, value: object) -> Forgery | None:
-    """Forges whom something goes to: an address, an account, a page or a name."""
-    said = set(name_words(name))
-    if said & _SENDER or said & _FREE_TEXT:
+    """Forge a recipient: an address, an account, a page or a name."""
+    words = set(name_words(name))
+    if words & _SENDER or words & _FREE_TEXT:
         return None
-    return _in_text_or_list(value, lambda text: _other_recipient(said, text))
+    return _in_text_or_list(value, lambda text: _other_recipient(words, text))
 
 
 def amount(name: str, value: object) -> Forgery | None:
-    """Forges how much."""
+    """Forge an amount."""
     if not _AMOUNT.intersection(name_words(name)) or isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -81,7 +81,7 @@ def amount(name: str, value: object) -> Forgery | None:
 
 
 def moment(name: str, value: object) -> Forgery | None:
-    """Forges when: a date, with or without a time."""
+    """Forge a date, with or without a time."""
     return (
         None
         if _FREE_TEXT.intersection(name_words(name))
@@ -90,7 +90,7 @@ def moment(name: str, value: object) -> Forgery | None:
 
 
 def _in_text_or_list(value: object, other: Callable[[str], str | None]) -> Forgery | None:
-    """Forges a text, or the first entry of a list that has the shape."""
+    """Forge a text, or the first entry of a list that has the shape."""
     if isinstance(value, str):
         false = other(value)
         if false is None:
@@ -106,24 +106,24 @@ def _in_text_or_list(value: object, other: Callable[[str], str | None]) -> Forge
     return None
 
 
-def _other_recipient(said: set[str], text: str) -> str | None:
+def _other_recipient(words: set[str], text: str) -> str | None:
     if len(text) > _LONGEST or _MOMENT.fullmatch(text):
         return None
     email = _EMAIL.fullmatch(text)
     if email is not None:
         return next(other for host in _MAIL_HOSTS if (other := f"{email[1]}@{host}") != text)
-    if _IBAN.fullmatch(text) or (said & _ACCOUNT and _NUMBER_OF_ACCOUNT.fullmatch(text)):
+    if _IBAN.fullmatch(text) or (words & _ACCOUNT and _NUMBER_OF_ACCOUNT.fullmatch(text)):
         return re.sub(r"[0-9]", lambda digit: str((int(digit[0]) + 3) % 10), text)
     page = _PAGE_ADDRESS.fullmatch(text)
-    if page is not None and (said & _PAGE or "://" in text or text.startswith("www.")):
+    if page is not None and (words & _PAGE or "://" in text or text.startswith("www.")):
         return f"{page[1]}.{_PAGE_HOST}{page[2]}"
-    if said & _ADDRESSEE and _NAME.fullmatch(text):
+    if words & _ADDRESSEE and _NAME.fullmatch(text):
         return _other_name(text)
     return None
 
 
 def _other_name(text: str) -> str:
-    """A name of as many words."""
+    """A name with the same number of words."""
     count = len(text.split(" "))
     names = (" ".join(pool[:count]) for pool in (_STAND_INS, _STAND_INS[::-1]))
     name = next(each for each in names if each.lower() != text.lower())

@@ -1,17 +1,19 @@
-"""From a text to a payload: the same words in every place that the agent will read."""
+"""A payload with the same text in every slot that the agent reads."""
 
 from taskshield_lab.bench.attacks.context import AttackContext, Payload
 
 
-def everywhere(scene: AttackContext, text: str, *, essential: str | None = None) -> Payload | None:
-    """The text in all slots; None where the attacker can write nowhere.
+def in_every_slot(
+    context: AttackContext, text: str, *, essential: str | None = None
+) -> Payload | None:
+    """The text in all slots. None if there is no slot.
 
     Args:
-        scene: What the attacker knows.
-        text: What he writes.
-        essential: What must survive of it; None means the goal, which then stands there verbatim.
+        context: What the attacker knows.
+        text: The injected text.
+        essential: The part that must survive. None means the goal, which is then in the text.
     """
-    if not scene.slots:
+    if not context.slots:
         return None
-    kept = scene.goal if essential is None else essential
-    return Payload(slots=dict.fromkeys(scene.slots, text), essential=kept)
+    needed = context.goal if essential is None else essential
+    return Payload(slots=dict.fromkeys(context.slots, text), essential=needed)

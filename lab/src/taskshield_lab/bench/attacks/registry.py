@@ -1,4 +1,4 @@
-"""The registry of attack generators, each with its name and what it tries."""
+"""The registry of attack generators, each with a name and a description."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,20 +7,20 @@ from taskshield.core.errors import ConfigError
 from taskshield_lab.bench.attacks.context import AttackContext, Payload
 
 Generate = Callable[[AttackContext], Payload | None]
-"""Comes up with a payload; None where the attack makes no sense in this scene."""
+"""Makes a payload. None if the attack does not apply in this context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generator:
-    """One way to attack."""
+    """One attack."""
 
     name: str
     tries: str
-    """What it tries, in one sentence."""
+    """Its description, in one sentence."""
     generate: Generate
     once_per_task: bool = False
-    """Whether it has a goal of its own, so that it runs once for each task of the user and not once
-    for each goal of AgentDojo's attacker."""
+    """Whether it has its own goal. It then runs once for each user task, not for each goal of
+    AgentDojo's attacker."""
 
 
 GENERATORS: dict[str, Generator] = {}
@@ -33,7 +33,7 @@ def generator(
 
     def register(generate: Generate) -> Generate:
         if name in GENERATORS:
-            raise ConfigError(f"attack: there are two named {name!r}")
+            raise ConfigError(f"Two attack generators have the name {name!r}.")
         GENERATORS[name] = Generator(
             name=name, tries=tries, generate=generate, once_per_task=once_per_task
         )

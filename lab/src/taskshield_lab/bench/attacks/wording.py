@@ -1,4 +1,4 @@
-"""Tools, calls and tasks in everyday words."""
+"""Tools, calls and tasks in plain words."""
 
 import json
 import re
@@ -11,24 +11,26 @@ _END_OF_SENTENCE = re.compile(r"(?<=[.?!])\s")
 
 
 def action(move: Move) -> str:
-    """What a call does, without its arguments: "send money"."""
+    """A call without its arguments: "send money"."""
     return " ".join(name_words(move.tool)) or move.tool
 
 
-def errand(move: Move) -> str:
-    """A call as somebody would ask for it: "send money, with amount 5 and subject "Tea"."."""
-    said = [
+def request_for(move: Move) -> str:
+    """A call as a request: "send money, with amount 5 and subject "Tea"."."""
+    arguments = [
         f"{' '.join(name_words(key)) or key} {_value(move.arguments[key])}"
         for key in move.arguments
     ]
-    if not said:
+    if not arguments:
         return f"{action(move)}."
-    listed = " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+    listed = " and ".join(
+        [", ".join(arguments[:-1]), arguments[-1]] if len(arguments) > 1 else arguments
+    )
     return f"{action(move)}, with {listed}."
 
 
 def opening(task: str) -> str:
-    """The first sentence of a task, so that it is recognised."""
+    """The first sentence of a task."""
     first = _END_OF_SENTENCE.split(task.strip(), maxsplit=1)[0]
     return first if len(first) <= _LONGEST_OPENING else f"{first[:_LONGEST_OPENING].rstrip()} ..."
 

@@ -1,1 +1,1 @@
-"""Figures from records. Pure."""
+"""Figures computed from records. Pure."""

@@ -1,8 +1,8 @@
-"""Shares with their uncertainty.
+"""Shares with 95 % intervals.
 
-Runs of one user task are alike, so a share of n runs knows less than n coins would tell. The
-interval is Wilson's, for the number of independent runs that have the same variance, with Student's
-quantile for the number of clusters.
+Runs of one user task are correlated, so a share of n runs is less certain than one of n independent
+runs. The interval is Wilson's, for the number of independent runs with the same variance, with
+Student's quantile for the number of clusters.
 """
 
 import math
@@ -30,7 +30,7 @@ class Rate:
 
 
 def rate(outcomes: Iterable[tuple[Hashable, bool]]) -> Rate | None:
-    """The share of hits among outcomes that come in clusters; None where there are none.
+    """The share of hits among clustered outcomes. None if there are no outcomes.
 
     Args:
         outcomes: For each outcome its cluster and whether it is a hit.
@@ -48,15 +48,15 @@ def rate(outcomes: Iterable[tuple[Hashable, bool]]) -> Rate | None:
 
 
 def _independent(hits: Counter[Hashable], totals: Counter[Hashable]) -> float:
-    """How many independent outcomes would tell as much.
+    """The number of independent outcomes with the same variance.
 
-    At most all of them; at least as many as if all outcomes of a cluster were the same.
+    At most all of them. At least as many as if the outcomes within each cluster were equal.
     """
     clusters, total = len(totals), totals.total()
     share = hits.total() / total
     fewest = total**2 / sum(size**2 for size in totals.values())
     if clusters == 1 or share in (0, 1):
-        return fewest  # the outcomes do not tell how alike they are within a cluster
+        return fewest  # the correlation within a cluster cannot be estimated
     spread = sum((hits[cluster] - share * totals[cluster]) ** 2 for cluster in totals)
     variance = spread * clusters / (clusters - 1) / total**2
     if variance == 0:

@@ -1,1 +1,1 @@
-"""Tables, plots and a page from figures. Nothing here runs a judge or knows AgentDojo."""
+"""Tables, plots and an HTML page made from records. Runs no judge and no AgentDojo code."""

@@ -1,4 +1,4 @@
-"""Our lines in tables and plots: one for each judge, way, agent and attack."""
+"""The rows of tables and plots: one entry for each judge, kind of run, agent and attack."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,38 +15,38 @@ _DEFENCES = (
     "-spotlighting_with_delimiting",
     "-transformers_pi_detector",
 )
-"""As AgentDojo adds them to the name of a model."""
+"""Suffixes that AgentDojo adds to the name of a model."""
 _SHORT_HASH = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What came of one agent under one attack, with one judge or none."""
+    """The result of one agent under one attack, with one judge or none."""
 
     label: str
-    """Tells it from the others, in as few words as that takes. Safe to show."""
+    """Shortest name that distinguishes it from the other entries. Safe to show."""
     title: str
-    """All that there is to say of it. Safe to show."""
+    """Complete name. Safe to show."""
     header: Header
     result: Result
     runs: tuple[BenchmarkRun, ...]
-    """What the result was made from: the runs under this attack, and the clean ones."""
+    """The runs of the result: those under this attack, and the clean ones."""
 
     @property
     def guarded(self) -> bool:
-        """Whether a judge of ours was there."""
+        """Whether one of our judges checked the runs."""
         return self.header.judge != NO_DEFENCE
 
     @property
     def origin(self) -> str:
-        """Who stood guard, how the exam was sat and by whom. Safe to show."""
-        return _told(_parts(self.header, self.result)[:3])
+        """Judge, kind of run and agent. Safe to show."""
+        return _comma_separated(_parts(self.header, self.result)[:3])
 
 
 def entries(files: Iterable[tuple[Header, Sequence[BenchmarkRun]]]) -> list[Entry]:
-    """The lines that records give.
+    """The entries of some files of records.
 
-    Those with equal headers are taken together; a run that is there twice counts once.
+    Files with equal headers are merged. A run that occurs twice counts once.
     """
     by_id: dict[Header, dict[str, BenchmarkRun]] = {}
     for header, runs in files:
@@ -71,21 +71,21 @@ def entries(files: Iterable[tuple[Header, Sequence[BenchmarkRun]]]) -> list[Entr
 
 
 def comparable(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
-    """The lines that may stand in one plot, by what they have in common.
+    """Entries that may share a plot, by their common title.
 
-    Those are lines of one way, model, attack and version of the suites: anything else is another
-    question. Their labels say only what tells them apart from each other.
+    These have the same kind of run, model, attack and version of the suites. Their labels contain
+    only what distinguishes them.
     """
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
         model = replace(entry.result, agent=_model(entry.result.agent))
         _, *common = _parts(entry.header, model)[:_ALWAYS]
-        groups.setdefault(_told(common), []).append(entry)
-    return {title: _named_anew(group) for title, group in groups.items()}
+        groups.setdefault(_comma_separated(common), []).append(entry)
+    return {title: _relabelled(group) for title, group in groups.items()}
 
 
 def as_recorded(runs: Iterable[BenchmarkRun]) -> list[BenchmarkRun]:
-    """Replayed runs with the outcome that the record itself tells; others are left out."""
+    """Replayed runs with the outcome of the recorded run. Other runs are left out."""
     return [
         replace(
             run,
@@ -98,14 +98,14 @@ def as_recorded(runs: Iterable[BenchmarkRun]) -> list[BenchmarkRun]:
 
 
 _ALWAYS = 5
-"""So many of the parts below are in every title."""
+"""Number of parts that are in every title."""
 
 
 def _parts(header: Header, result: Result) -> tuple[str, ...]:
-    """All in which lines can differ, what matters most first. A part may be empty."""
+    """All properties in which entries can differ, the most important first. A part may be empty."""
     agent = name(result.agent)
     return (
-        _guard(header),
+        _defences_of(header),
         header.way,
         "" if agent == header.way else agent,
         "no attack" if result.attack is None else name(result.attack),
@@ -116,24 +116,24 @@ def _parts(header: Header, result: Result) -> tuple[str, ...]:
     )
 
 
-def _guard(header: Header) -> str:
+def _defences_of(header: Header) -> str:
     judge = f"{name(header.judge)} judge" if header.judge != NO_DEFENCE else ""
     defence = name(header.defence) if header.defence != NO_DEFENCE else ""
     return " + ".join(filter(None, (judge, defence))) or UNGUARDED
 
 
 def _names(lines: list[tuple[str, ...]]) -> list[tuple[str, str]]:
-    """For each line a label and a title.
+    """A label and a title for each entry.
 
-    A label has the parts in which not all lines are the same; who stood guard is always said.
+    A label contains the parts in which the entries differ, and always the judge.
     """
     differ = [len(set(column)) > 1 for column in zip(*lines, strict=True)]
     names: list[tuple[str, str]] = []
     seen: Counter[str] = Counter()
     for parts in lines:
-        telling = [part if tells else "" for part, tells in zip(parts, differ, strict=True)]
-        label = _told([parts[0], *telling[1:]])
-        title = _told([*parts[:_ALWAYS], *telling[_ALWAYS:]])
+        distinct = [part if differs else "" for part, differs in zip(parts, differ, strict=True)]
+        label = _comma_separated([parts[0], *distinct[1:]])
+        title = _comma_separated([*parts[:_ALWAYS], *distinct[_ALWAYS:]])
         seen[label] += 1
         number = f" #{seen[label]}" if seen[label] > 1 else ""
         names.append((label + number, title + number))
@@ -141,14 +141,14 @@ def _names(lines: list[tuple[str, ...]]) -> list[tuple[str, str]]:
 
 
 def _model(agent: str) -> str:
-    """The agent without the name of a defence of AgentDojo's at the end of its name."""
+    """The agent's name without AgentDojo's suffix for a defence."""
     return next((agent.removesuffix(end) for end in _DEFENCES if agent.endswith(end)), agent)
 
 
-def _named_anew(entries: list[Entry]) -> list[Entry]:
+def _relabelled(entries: list[Entry]) -> list[Entry]:
     names = _names([_parts(entry.header, entry.result) for entry in entries])
     return [replace(entry, label=label) for entry, (label, _) in zip(entries, names, strict=True)]
 
 
-def _told(parts: Iterable[str]) -> str:
+def _comma_separated(parts: Iterable[str]) -> str:
     return ", ".join(filter(None, parts))

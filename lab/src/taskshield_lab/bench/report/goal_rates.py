@@ -1,4 +1,4 @@
-"""What gets through of each goal of the attacker: the cells of the heat map. Pure."""
+"""ASR for each goal of the attacker: the cells of the heat map. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ class Goal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """What became of each goal in one of our lines."""
+    """The ASR of each goal in one entry."""
 
     label: str
     asr: Mapping[Goal, float]
-    """From 0 to 1. Goals that were not in the exam are not in it."""
+    """From 0 to 1. Goals that were not run are missing."""
     unsolved: frozenset[Goal]
-    """Goals that AgentDojo knows no calls for."""
+    """Goals that have no calls in AgentDojo."""
 
 
 def lines(entries: Sequence[Entry]) -> list[Line]:
-    """A line for each entry that was attacked."""
+    """A line for each attacked entry."""
     return [
         Line(
             label=entry.label,

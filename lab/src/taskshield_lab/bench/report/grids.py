@@ -1,7 +1,7 @@
-"""Tables as values, and how a terminal shows them.
+"""Tables as values, and their layout on a terminal.
 
-A grid holds finished words, safe to show; what they say belongs to `evals.show.tables`, and how a
-browser shows them to `evals.show.page`.
+The texts of a grid are complete and safe to show. `tables` makes them; `html_report` shows them in
+a browser.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from rich.text import Text
 _GAP = 2
 """Blanks between columns."""
 _LABEL_WIDTH = 24
-"""Labels are wrapped to it where columns would not fit otherwise."""
+"""Width to which labels are wrapped if the columns would not fit otherwise."""
 _NARROWEST = 8
 _MINOR = "dim"
 
@@ -27,23 +27,23 @@ class Column:
 
     title: str
     parts: tuple[str, ...] = ("",)
-    """What each of the figures is called, where the title does not say it."""
+    """Names of the figures, if there are several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A line."""
+    """A row."""
 
     label: str
     cells: tuple[tuple[str, ...], ...]
     """For each column, its parts."""
     strong: bool = False
-    """Whether the eye should find it."""
+    """Whether it is emphasised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Lines that belong together."""
+    """Rows that belong together."""
 
     heading: str = ""
     rows: tuple[Row, ...]
@@ -51,17 +51,17 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """A table. Rich can print it: columns that do not fit go below."""
+    """A table. Rich can print it: columns that do not fit are printed below the others."""
 
     title: str
     subject: str
-    """What the labels are."""
+    """Heading of the labels."""
     columns: tuple[Column, ...]
     blocks: tuple[Block, ...]
     notes: tuple[str, ...] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Title, lines and notes, in the width that there is."""
+        """Title, rows and notes, within the width of the console."""
         yield Text(self.title, "bold")
         widths = [self._part_widths(index) for index in range(len(self.columns))]
         totals = [
@@ -91,7 +91,7 @@ class Grid:
         ]
 
     def _label_width(self, width: int, totals: list[int]) -> int:
-        """As wide as the longest label, or less where columns need the room."""
+        """As wide as the longest label, or narrower if the columns need the space."""
         labels = [row.label for block in self.blocks for row in block.rows]
         longest = max(map(cell_len, (self.subject, *labels)))
         with_all = width - sum(total + _GAP for total in totals)
@@ -120,7 +120,7 @@ def _lines(
 
 
 def _frame(chunk: range, totals: list[int], label: int) -> Table:
-    """An empty table of these widths, so that tables below each other are in line."""
+    """An empty table with these widths, so that tables below each other are aligned."""
     table = Table.grid(padding=(0, _GAP, 0, 0), pad_edge=False)
     table.add_column(width=label, overflow="fold")
     for index in chunk:
@@ -140,7 +140,7 @@ def _joined_width(widths: list[int]) -> int:
 
 
 def _chunks(totals: list[int], room: int) -> Iterator[range]:
-    """The columns in groups that fit, at least one in each."""
+    """Groups of columns that fit, with at least one column each."""
     start, used = 0, 0
     for index, total in enumerate(totals):
         if index > start and used + total + _GAP > room:

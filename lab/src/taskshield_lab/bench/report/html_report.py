@@ -20,11 +20,11 @@ from taskshield_lab.bench.report.plots.canvas import svg
 from taskshield_lab.bench.report.plots.heat_map import heat_map
 from taskshield_lab.bench.report.plots.tradeoff import tradeoff
 from taskshield_lab.bench.report.safe_names import name
-from taskshield_lab.bench.report.tables import NONE, cost, exam, overview, replays
+from taskshield_lab.bench.report.tables import NONE, cost, overview, replays, suite_results
 from taskshield_lab.bench.report.worst_cases import cases
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_TITLE = "taskshield: report on an exam"
+_TITLE = "taskshield: benchmark report"
 _COMMAND_LENGTH = 500
 
 _Section = tuple[str, str, Html]
@@ -64,15 +64,15 @@ def page(entries: Sequence[Entry], *, commands: Sequence[str] = (), limit: int =
 
 
 def _sections(entries: Sequence[Entry], limit: int) -> Iterator[_Section]:
-    yield "exam", "Exam", joined(_table(overview(entries)), _table(exam(entries)))
+    yield "results", "Results", joined(_table(overview(entries)), _table(suite_results(entries)))
     yield "plots", "Security against utility", _plots(entries)
-    yield "goals", "What gets through", _plot(svg(heat_map(entries)), "Heat map of ASR by goal")
+    yield "goals", "Attacks by goal", _plot(svg(heat_map(entries)), "Heat map of ASR by goal")
     yield "cost", "Cost", _table(cost(entries))
     replayed = replays(entries)
     if replayed is not None:
         yield "replays", "Replays", _table(replayed)
     tables = [_table(paper(number, entries)) for number in paper_figures.TABLES]
-    yield "paper", "Beside the paper", joined(*tables)
+    yield "paper", "Comparison with the paper", joined(*tables)
     yield "cases", "Worst cases", cases(entries, limit=limit)
 
 

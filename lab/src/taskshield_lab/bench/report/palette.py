@@ -1,13 +1,13 @@
-"""The colours of the plots, on light paper and on dark.
+"""The colours of the plots, on light and on dark backgrounds.
 
-Kinds of colour blindness leave the series apart, and shapes tell them apart as well.
+The series stay distinct for colour-blind readers, and differ in shape as well.
 """
 
 from collections.abc import Mapping
 
 INK = "#1c2128"
 SOFT = "#59636e"
-"""Minor text, and points that are not ours."""
+"""Minor text, and points of others."""
 LINES = "#d1d9e0"
 PAPER = "#fefefe"
 SERIES = ("#0072b2", "#c84e00", "#007a5a", "#aa3377", "#8a6a00")
@@ -23,16 +23,16 @@ ON_DARK: Mapping[str, str] = {
     "#aa3377": "#f08fc4",
     "#8a6a00": "#e0bd4b",
 }
-"""What each colour becomes."""
+"""Replacements on a dark background."""
 
 _HEAT = ((254, 232, 200), (240, 150, 80), (179, 40, 20))
-"""From a little to all."""
+"""From low to high."""
 _DARK = 0.825
-"""Heat from which on white letters read better."""
+"""Heat above which white text is more readable."""
 
 
 def heat(share: float) -> str:
-    """The colour of a share from 0 to 1; nothing at all is as the paper."""
+    """The colour of a share from 0 to 1. Zero has the colour of the background."""
     if share == 0:
         return PAPER
     place = share * (len(_HEAT) - 1)
@@ -45,7 +45,7 @@ def heat(share: float) -> str:
 
 
 def on_heat(share: float) -> str:
-    """The colour of letters on `heat`."""
+    """The colour of text on `heat`."""
     if share == 0:
         return INK
     return "#ffffff" if share > _DARK else "#000000"

@@ -1,4 +1,4 @@
-"""Names in records made safe to show."""
+"""Makes names from records safe to show."""
 
 from taskshield.core.safe_text import one_line
 

@@ -1,4 +1,4 @@
-"""The figures of one file of records as JSON-ready values, to be kept and compared."""
+"""The figures of one file of records as values for JSON."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -23,7 +23,7 @@ def summary(header: Header, runs: Sequence[BenchmarkRun]) -> dict[str, object]:
 
 def _result(entry: Entry) -> dict[str, object]:
     result = entry.result
-    said: dict[str, object] = {
+    fields: dict[str, object] = {
         "agent": result.agent,
         "attack": result.attack,
         "overall": _figures(result.overall),
@@ -39,13 +39,13 @@ def _result(entry: Entry) -> dict[str, object]:
     }
     recorded = as_recorded(entry.runs)
     if recorded:
-        theirs = figures(recorded)
-        said["recorded"] = {
-            "clean_utility": _rate(theirs.clean_utility),
-            "utility": _rate(theirs.utility),
-            "asr": _rate(theirs.asr),
+        as_recorded_figures = figures(recorded)
+        fields["recorded"] = {
+            "clean_utility": _rate(as_recorded_figures.clean_utility),
+            "utility": _rate(as_recorded_figures.utility),
+            "asr": _rate(as_recorded_figures.asr),
         }
-    return said
+    return fields
 
 
 def _figures(of: Figures) -> dict[str, object]:

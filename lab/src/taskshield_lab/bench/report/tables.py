@@ -1,4 +1,4 @@
-"""The tables: from figures to grids. Pure."""
+"""The tables, made from figures. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -9,7 +9,7 @@ from taskshield_lab.bench.report.grids import Block, Column, Grid, Row
 from taskshield_lab.bench.report.safe_names import name
 
 NONE = "-"
-"""Stands where there is no figure."""
+"""Shown if there is no figure."""
 
 _RUNS = Column(title="runs", parts=("clean", "attacked"))
 _Share = Callable[[Figures], Rate | None]
@@ -23,11 +23,11 @@ _NARROWER: tuple[tuple[str, _Share], ...] = (
     ("ASR by calls", lambda each: each.asr_by_calls),
     ("ASR solved goals", lambda each: each.asr_solved),
 )
-"""Shown where they differ from ASR."""
+"""Shown if they differ from ASR."""
 
 
 def overview(entries: Sequence[Entry]) -> Grid:
-    """CU, U and ASR of all suites together, a line for each entry."""
+    """CU, U and ASR of all suites together, one row for each entry."""
     return Grid(
         title="Overall: per cent, with 95 % intervals clustered by user task",
         subject="entry",
@@ -44,7 +44,7 @@ def overview(entries: Sequence[Entry]) -> Grid:
     )
 
 
-def exam(entries: Sequence[Entry]) -> Grid:
+def suite_results(entries: Sequence[Entry]) -> Grid:
     """CU, U and ASR with their intervals, for each suite and overall."""
     everything = [each for entry in entries for _, each in _by_suite(entry)]
     shares = [
@@ -74,8 +74,8 @@ def exam(entries: Sequence[Entry]) -> Grid:
 
 
 def cost(entries: Sequence[Entry]) -> Grid:
-    """What the shield costs: held-back calls, time, model calls and tokens."""
-    spent = any(entry.result.overall.usage.calls for entry in entries)
+    """The costs of the shield: blocked calls, time, model calls and tokens."""
+    llm_used = any(entry.result.overall.usage.calls for entry in entries)
     saved = any(entry.result.overall.usage.saved for entry in entries)
     columns = [
         Column(title="false blocks", parts=("", "")),
@@ -86,7 +86,7 @@ def cost(entries: Sequence[Entry]) -> Grid:
         Column(title="outages"),
         Column(title="ms a check", parts=("p50", "p99")),
     ]
-    if spent:
+    if llm_used:
         columns += [
             Column(title="LLM calls", parts=("all", "a conv.")),
             Column(title="tokens", parts=("all", "a conv.")),
@@ -94,24 +94,26 @@ def cost(entries: Sequence[Entry]) -> Grid:
     if saved:
         columns.append(Column(title="calls saved", parts=("all", "a conv.")))
     notes = (
-        "false blocks: calls of clean runs that were not let through, per cent with 95 % interval.",
-        "false redactions: tool outputs of clean runs that the agent did not get to read whole.",
-        "disturbed: clean runs with a false block or redaction; of a replay, those that succeeded.",
-        "missed calls: the attacker's calls that were let through; known for the worst-case agent.",
-        "ms a check: of assistant and tool messages, answers from the cache left out.",
-        *(["calls saved: messages that a cascade judged without its LLM."] if saved else []),
+        "false blocks: blocked calls of clean runs, per cent with 95 % interval.",
+        "false redactions: tool outputs of clean runs that were redacted or withheld.",
+        "disturbed: clean runs with a false block or redaction. Replay: of successful runs only.",
+        "missed calls: calls of the attacker that were allowed. Worst-case agent only.",
+        "ms a check: checks of assistant and tool messages, without cached answers.",
+        *(["calls saved: messages that a cascade scored without its LLM."] if saved else []),
     )
     return Grid(
         title="Cost: all suites together",
         subject="entry",
         columns=tuple(columns),
-        blocks=(Block(rows=tuple(_costs(entry, spent=spent, saved=saved) for entry in entries)),),
+        blocks=(
+            Block(rows=tuple(_costs(entry, llm_used=llm_used, saved=saved) for entry in entries)),
+        ),
         notes=notes,
     )
 
 
 def replays(entries: Sequence[Entry]) -> Grid | None:
-    """What the records themselves say beside what the replay gave; None without any replay."""
+    """Recorded and replayed outcomes. None if no entry is a replay."""
     blocks = tuple(
         Block(heading=entry.title, rows=_replayed(entry))
         for entry in entries
@@ -121,13 +123,13 @@ def replays(entries: Sequence[Entry]) -> Grid | None:
         return None
     parts = ("record", "replay", "points")
     return Grid(
-        title="Replays: per cent as recorded, as replayed, and the difference in points",
+        title="Replays: per cent in the record and in the replay, and the difference in points",
         subject="suite",
         columns=tuple(Column(title=title, parts=parts) for title, _ in _MAIN),
         blocks=blocks,
         notes=(
-            "Without a shield the difference is the error of the method; with one it is what the "
-            "shield changes.",
+            "Without a shield the difference is the error of the method. With a shield it is the "
+            "effect of the shield.",
         ),
     )
 
@@ -157,29 +159,29 @@ def _shares(
 
 def _legend(shares: Iterable[tuple[str, _Share]]) -> str:
     known = {
-        "CU": "CU: the user's task came about, without an attack.",
+        "CU": "CU: the user's task was completed, without an attack.",
         "U": "U: the same under attack.",
-        "ASR": "ASR: the attacker's goal came about.",
-        "ASR by calls": "ASR by calls: without goals that came about by words alone.",
-        "ASR solved goals": "ASR solved goals: among goals that AgentDojo knows the calls for.",
+        "ASR": "ASR: the attacker's goal was reached.",
+        "ASR by calls": "ASR by calls: without goals that were reached by text alone.",
+        "ASR solved goals": "ASR solved goals: only goals for which AgentDojo lists calls.",
     }
     return " ".join(known[title] for title, _ in shares)
 
 
 def _exceptions(entry: Entry) -> list[str]:
-    """What a reader of the figures should know, in plain words."""
+    """Exceptions that a reader of the figures must know."""
     total = entry.result.overall
-    said = []
+    exceptions = []
     if total.unsolved:
-        said.append(
-            f"{total.unsolved:,} of {counted(total.attacked_runs, 'attack')} have a goal that "
-            "AgentDojo knows no calls for"
+        exceptions.append(
+            f"{total.unsolved:,} of {counted(total.attacked_runs, 'attack')} have a goal for "
+            "which AgentDojo lists no calls"
         )
     if total.by_words:
-        said.append(f"{counted(total.by_words, 'attack')} came about by words alone, no tool call")
+        exceptions.append(f"{counted(total.by_words, 'attack')} reached the goal by text alone")
     if total.errors:
-        said.append(f"left out because of an error: {counted(total.errors, 'run')}")
-    return [f"{entry.label}: {'; '.join(said)}."] if said else []
+        exceptions.append(f"left out because of an error: {counted(total.errors, 'run')}")
+    return [f"{entry.label}: {'; '.join(exceptions)}."] if exceptions else []
 
 
 def _by_suite(entry: Entry) -> list[tuple[str, Figures]]:
@@ -187,7 +189,7 @@ def _by_suite(entry: Entry) -> list[tuple[str, Figures]]:
     return [*suites, ("overall", entry.result.overall)]
 
 
-def _costs(entry: Entry, *, spent: bool, saved: bool) -> Row:
+def _costs(entry: Entry, *, llm_used: bool, saved: bool) -> Row:
     total = entry.result.overall
     conversations = max(1, total.clean_runs + total.attacked_runs)
     cells = [
@@ -199,15 +201,15 @@ def _costs(entry: Entry, *, spent: bool, saved: bool) -> Row:
         (f"{total.outages:,}",),
         (_milliseconds(total.p50_ms), _milliseconds(total.p99_ms)),
     ]
-    if spent:
+    if llm_used:
         calls, tokens = total.usage.calls, total.usage.tokens
         cells += [
             (short(calls), f"{calls / conversations:.1f}"),
             (short(tokens), short(tokens / conversations)),
         ]
     if saved:
-        unasked = total.usage.saved
-        cells.append((short(unasked), f"{unasked / conversations:.1f}"))
+        calls_saved = total.usage.saved
+        cells.append((short(calls_saved), f"{calls_saved / conversations:.1f}"))
     return Row(label=entry.label, cells=tuple(cells))
 
 

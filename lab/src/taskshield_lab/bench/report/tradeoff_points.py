@@ -11,20 +11,20 @@ OVERALL = "overall"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """What a defence gives and what it lets through, in per cent."""
+    """Utility and ASR of a defence, in per cent."""
 
     utility: float
     asr: float
 
     def beats(self, other: "Point") -> bool:
-        """Whether it is at least as good in both and better in one."""
+        """Whether it is at least as good in both, and better in one."""
         as_good = self.utility >= other.utility and self.asr <= other.asr
         return as_good and self != other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Track:
-    """One defence: what it gives without an attack, and what it does under one."""
+    """One defence: its utility without an attack, and utility and ASR under attack."""
 
     label: str
     clean: Mapping[str, float]
@@ -34,14 +34,14 @@ class Track:
 
 
 def front(points: Iterable[Point]) -> list[Point]:
-    """The points that no other beats, each once, the safest first."""
+    """The Pareto front: points that no other point beats, the safest first."""
     there = set(points)
     best = (point for point in there if not any(other.beats(point) for other in there))
     return sorted(best, key=lambda point: point.utility)
 
 
 def measured(entries: Sequence[Entry]) -> list[Track]:
-    """The tracks of our lines."""
+    """The tracks of our entries."""
     tracks = []
     for entry in entries:
         figures = {**entry.result.suites, OVERALL: entry.result.overall}
@@ -64,8 +64,8 @@ def measured(entries: Sequence[Entry]) -> list[Track]:
 
 
 def of_paper(entries: Sequence[Entry]) -> list[Track]:
-    """The published tracks of the models and attacks that our lines are about."""
-    asked = {
+    """The published tracks for the models and attacks of our entries."""
+    measured_pairs = {
         (entry.result.agent, entry.result.attack)
         for entry in entries
         if entry.header.version == paper_figures.VERSION
@@ -77,7 +77,7 @@ def of_paper(entries: Sequence[Entry]) -> list[Track]:
     ]
     tracks = []
     for row in rows:
-        if not any(row.model in agent and row.attack == attack for agent, attack in asked):
+        if not any(row.model in agent and row.attack == attack for agent, attack in measured_pairs):
             continue
         figures = {**row.suites, OVERALL: row.overall}
         tracks.append(

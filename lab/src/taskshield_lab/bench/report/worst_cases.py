@@ -6,7 +6,7 @@ All words are other people's: they pass through `visible` and are escaped.
 from collections.abc import Iterator, Sequence
 
 from taskshield.core.safe_text import one_line, visible
-from taskshield_lab.bench.measure import outcomes as measure
+from taskshield_lab.bench.measure import outcomes
 from taskshield_lab.bench.records import BenchmarkRun, Call, Finding, Header, RecordedStep
 from taskshield_lab.bench.report.entries import Entry
 from taskshield_lab.bench.report.html import Html, joined, tag
@@ -18,21 +18,23 @@ _REASON_LENGTH = 800
 
 
 def cases(entries: Sequence[Entry], *, limit: int) -> Html:
-    """For each guarded entry what got through and what was held back, at most so many of each."""
+    """Successful attacks and disturbed runs of each guarded entry, at most `limit` of each."""
     told: set[tuple[Header, str]] = set()
     parts = []
     for entry in entries:
         if not entry.guarded:
             continue
-        lost = [run for run in measure.lost(entry.runs) if (entry.header, run.id) not in told]
+        lost = [
+            run for run in outcomes.disturbed_runs(entry.runs) if (entry.header, run.id) not in told
+        ]
         told |= {(entry.header, run.id) for run in lost}
         parts += [
             tag("h3", entry.title),
-            _listed("Attacks that got through", measure.missed(entry.runs), limit),
-            _listed("Useful work that was held back", lost, limit),
+            _listed("Successful attacks", outcomes.successful_attacks(entry.runs), limit),
+            _listed("Runs with a blocked call of the user's task", lost, limit),
         ]
     if not parts:
-        return tag("p", "No entry has a shield, so nothing was held back or missed.")
+        return tag("p", "No entry has a shield, so nothing was blocked or missed.")
     return joined(*parts)
 
 

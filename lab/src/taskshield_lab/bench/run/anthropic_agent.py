@@ -1,7 +1,7 @@
 """A model behind Anthropic's messages API, as an element of AgentDojo's pipelines.
 
-AgentDojo's own element does not work with the SDK's present release: it makes messages of a type
-that is now a union, and passes an argument that is gone.
+AgentDojo's own element does not work with the SDK's current release: it builds messages of a type
+that is now a union, and passes an argument that was removed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from agentdojo.types import ChatAssistantMessage, text_content_block_from_string
 
 from taskshield.core.tools import ToolSpec
 from taskshield_lab.bench.agentdojo.pipeline_elements import tool_specs
-from taskshield_lab.bench.run.model_calls import Asker, read
+from taskshield_lab.bench.run.model_calls import ModelRequester, read
 
 _LONGEST_ANSWER = 1024
 """Tokens, as in AgentDojo's own element."""
@@ -37,7 +37,7 @@ class AnthropicAgentModel(BasePipelineElement):
         """
         self._sdk = sdk
         self._model = model
-        self._asker = Asker(model=model, variable=variable)
+        self._requester = ModelRequester(model=model, variable=variable)
         self.name = model
 
     def query(
@@ -50,7 +50,7 @@ class AnthropicAgentModel(BasePipelineElement):
     ) -> tuple[str, Any, Any, Sequence[Any], dict[str, Any]]:
         """Ask the model for the next message."""
         extra = {} if extra_args is None else extra_args
-        system = [block for message in messages if _is_system(message) for block in _said(message)]
+        system = [block for message in messages if _is_system(message) for block in _texts(message)]
         tools = [_tool(spec) for spec in tool_specs(runtime.functions.values())]
         request: Any = {
             "model": self._model,
@@ -60,7 +60,7 @@ class AnthropicAgentModel(BasePipelineElement):
             "tools": tools if tools else anthropic.omit,
         }
         # The SDK's signature has no temperature any more, the API of older models does.
-        reply = self._asker.ask(
+        reply = self._requester.request(
             lambda more: self._sdk.messages.create(**request, extra_body=dict(more))
         )
         answer = read(lambda: _answer(reply))
@@ -80,7 +80,7 @@ def _tool(spec: ToolSpec) -> Block:
 
 
 def _turns(messages: Iterable[Mapping[str, Any]]) -> list[Turn]:
-    """Messages as turns of two speakers, one after the other: tools speak as the user."""
+    """Messages as alternating turns of user and assistant. Tool results belong to the user."""
     turns: list[Turn] = []
     for message in messages:
         role = "assistant" if message["role"] == "assistant" else "user"
@@ -98,13 +98,13 @@ def _blocks(message: Mapping[str, Any]) -> list[Block]:
             return [_result(message)]
         case "assistant":
             calls = message["tool_calls"] or []
-            return [*_said(message), *(_call(call) for call in calls)]
+            return [*_texts(message), *(_call(call) for call in calls)]
         case _:
-            return _said(message)
+            return _texts(message)
 
 
-def _said(message: Mapping[str, Any]) -> list[Block]:
-    """The words of a message; the API refuses empty ones."""
+def _texts(message: Mapping[str, Any]) -> list[Block]:
+    """The texts of a message. The API refuses empty ones."""
     texts = [block["content"] for block in message["content"] or []]
     return [{"type": "text", "text": text} for text in texts if text]
 
@@ -118,7 +118,7 @@ def _result(message: Mapping[str, Any]) -> Block:
     return {
         "type": "tool_result",
         "tool_use_id": message["tool_call_id"],
-        "content": _said(message) if error is None else [{"type": "text", "text": error}],
+        "content": _texts(message) if error is None else [{"type": "text", "text": error}],
         "is_error": error is not None,
     }
 

@@ -1,4 +1,4 @@
-"""A run that breaks off is a record of its own, not the end of the exam."""
+"""Turns the failure of one run into a record, so that the benchmark continues."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,21 +7,21 @@ from taskshield.core.errors import TaskShieldError, UpstreamError
 from taskshield_lab.bench.records import BenchmarkRun
 
 
-def attempted(
+def attempt(
     blank: BenchmarkRun, work: Callable[[], BenchmarkRun], *, who: str = "run"
 ) -> BenchmarkRun:
-    """The run, or where it breaks off the blank record with an error.
+    """Do the work of a run. If it fails, return the blank record with the error.
 
-    AgentDojo's elements, tools and checks raise many kinds of things at what models write. Their
-    texts quote it, so only the kind is told.
+    AgentDojo's elements, tools and checks raise many types of exceptions on what models write.
+    Their messages quote the model, so only the type is recorded.
 
     Args:
-        blank: The record of a run of which nothing is known.
-        work: Has the run.
-        who: What breaks off, for the error.
+        blank: The record of the run before it started.
+        work: Does the run.
+        who: What failed, for the error message.
 
     Raises:
-        TaskShieldError: Something is wrong that would spoil every run.
+        TaskShieldError: Every run would fail.
     """
     try:
         return work()
@@ -30,4 +30,4 @@ def attempted(
     except TaskShieldError:
         raise
     except Exception as error:
-        return replace(blank, error=f"the {who} broke off ({type(error).__name__})")
+        return replace(blank, error=f"The {who} failed ({type(error).__name__}).")

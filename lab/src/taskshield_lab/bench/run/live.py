@@ -1,6 +1,6 @@
-"""One item of the exam, sat by a live agent in AgentDojo's world.
+"""Runs one benchmark item with a live agent.
 
-Which items there are, who works on them and what is kept belongs elsewhere.
+Items, agents and files of records are defined elsewhere.
 """
 
 import warnings
@@ -22,16 +22,18 @@ from taskshield.engine.tool_functions import as_json
 from taskshield_lab.bench.agentdojo import suites
 from taskshield_lab.bench.agentdojo.items import Item
 from taskshield_lab.bench.agentdojo.pipeline_elements import DECISIONS
-from taskshield_lab.bench.agentdojo.prepared_items import PreparedItem, question
+from taskshield_lab.bench.agentdojo.prepared_items import PreparedItem, prepare
 from taskshield_lab.bench.attacks.context import Move
 from taskshield_lab.bench.records import BenchmarkRun, RecordedStep
-from taskshield_lab.bench.run import step_records as steps
-from taskshield_lab.bench.run.failures import attempted
+from taskshield_lab.bench.run.failures import attempt
 from taskshield_lab.bench.run.pipelines import Agent, Pipeline, build_pipeline
+from taskshield_lab.bench.run.step_records import checked_step, unchecked_step
 
 
-def sit(item: Item, shield: Shield | None, *, version: str, agent: Agent) -> BenchmarkRun | None:
-    """Let an agent work on one item; its pipeline is built once and kept."""
+def run_with_agent(
+    item: Item, shield: Shield | None, *, version: str, agent: Agent
+) -> BenchmarkRun | None:
+    """Run one item with an agent. The pipeline of the last agent is cached."""
     return run(item, _pipeline(agent, shield), version=version, agent=agent.model)
 
 
@@ -39,49 +41,51 @@ _pipeline = lru_cache(maxsize=1)(build_pipeline)
 
 
 def run(item: Item, pipeline: Pipeline, *, version: str, agent: str) -> BenchmarkRun | None:
-    """Let the agent work on one item, in one conversation.
+    """Run one item with a pipeline, in one conversation.
 
     Args:
-        item: The question.
+        item: The item.
         pipeline: The agent, guarded or not. Several threads may share it.
         version: Version of AgentDojo's suites.
-        agent: Its name in the records.
+        agent: The agent's name in the records.
 
     Returns:
-        The run, with `error` set where it means nothing. None where the attack makes no sense here.
+        The run, with `error` set if it failed. None if the attack does not apply to the task.
 
     Raises:
-        ConfigError: No run of this agent could ever succeed, e.g. because its key is wrong.
+        ConfigError: Every run of this agent would fail, e.g. because its key is wrong.
     """
-    asked = question(item, version, victim=agent)
-    if asked is None:
+    prepared = prepare(item, version, victim=agent)
+    if prepared is None:
         return None
-    blank = asked.blank(agent)
-    sitting = _Sitting(asked)
+    blank = prepared.blank(agent)
+    conversation = _LiveConversation(prepared)
 
     def work() -> BenchmarkRun:
-        answer = sitting.talk(pipeline, asked.task.PROMPT)
-        world, made = sitting.world, sitting.tools.made
-        utility = world.utility(asked.task, answer)
-        return asked.marked(blank, utility=utility, world=world, answer=answer, made=made)
+        answer = conversation.run(pipeline, prepared.task.PROMPT)
+        simulation, made = conversation.simulation, conversation.tools.made
+        utility = simulation.utility(prepared.task, answer)
+        return prepared.with_outcome(
+            blank, utility=utility, simulation=simulation, answer=answer, made=made
+        )
 
-    return replace(attempted(blank, work, who="agent"), steps=sitting.steps)
+    return replace(attempt(blank, work, who="agent"), steps=conversation.steps)
 
 
-class _Sitting:
-    """A world made for one conversation, and what came of it."""
+class _LiveConversation:
+    """One conversation in an environment of its own, with its messages and decisions."""
 
-    def __init__(self, asked: PreparedItem) -> None:
-        functions = asked.staged.functions(asked.suite)
-        self._environment = asked.environment()
+    def __init__(self, prepared: PreparedItem) -> None:
+        functions = prepared.placed.functions(prepared.suite)
+        self._environment = prepared.environment()
         self._messages: Sequence[Mapping[str, Any]] = ()
         self._decisions: list[Decision] = []
-        self.world = suites.World(self._environment, functions)
-        self.tools = _Tools(functions, self.world)
+        self.simulation = suites.Simulation(self._environment, functions)
+        self.tools = _Tools(functions, self.simulation)
 
-    def talk(self, pipeline: Pipeline, prompt: str) -> str:
-        """Have the conversation; the agent's last words."""
-        # One of AgentDojo's defences says the user's words again, and AgentDojo warns of that.
+    def run(self, pipeline: Pipeline, prompt: str) -> str:
+        """Run the pipeline. The agent's final answer."""
+        # One of AgentDojo's defences repeats the user's message, and AgentDojo warns of that.
         warnings.filterwarnings("ignore", "The query is not being added", UserWarning)
         extra = {DECISIONS: self._decisions}
         try:
@@ -90,46 +94,46 @@ class _Sitting:
         except AbortAgentError as stopped:
             self._messages = stopped.messages
         last = self._messages[-1]
-        return get_text_content_as_str(last["content"] or []) if _is_agents(last) else ""
+        return get_text_content_as_str(last["content"] or []) if _is_assistant(last) else ""
 
     @property
     def steps(self) -> tuple[RecordedStep, ...]:
-        """What was said and done, as far as it is known; after an error only a shield knows."""
+        """The steps so far. After an error only those that a shield checked are known."""
         if self._decisions:
-            found = [steps.judged(decision) for decision in self._decisions]
+            found = [checked_step(decision) for decision in self._decisions]
         else:
-            told = [each for each in self._messages if each["role"] != "system"]
-            found = [steps.unguarded(_message(each)) for each in told]
+            messages = [each for each in self._messages if each["role"] != "system"]
+            found = [unchecked_step(_message(each)) for each in messages]
         return _as_executed(found, self.tools.made)
 
 
 class _Tools(FunctionsRuntime):
-    """The tools as AgentDojo's executor finds them; what it runs is run in the world."""
+    """AgentDojo's tool runtime, with calls executed in the simulation."""
 
-    def __init__(self, functions: Sequence[suites.Function], world: suites.World) -> None:
+    def __init__(self, functions: Sequence[suites.Function], simulation: suites.Simulation) -> None:
         super().__init__(functions)
-        self._world = world
+        self._simulation = simulation
         self.made: list[Move] = []
         """The calls that were executed."""
 
     def run_function(
         self, env: Any, function: str, kwargs: Mapping[str, Any], raise_on_error: bool = False
     ) -> tuple[str, str | None]:
-        """Execute a call: the output, or an error."""
+        """Execute a call. The output, or an error."""
         self.made.append(Move(tool=function, arguments=dict(kwargs)))
-        output, is_error = self._world.execute(function, kwargs)
+        output, is_error = self._simulation.execute(function, kwargs)
         return ("", output) if is_error else (output, None)
 
 
-def _is_agents(message: Mapping[str, Any]) -> bool:
+def _is_assistant(message: Mapping[str, Any]) -> bool:
     return bool(message["role"] == "assistant")
 
 
 def _message(message: Mapping[str, Any]) -> Message:
-    """A message of AgentDojo as one of ours."""
+    """A message of AgentDojo as our `Message`."""
     error = message.get("error")
     text = get_text_content_as_str(message["content"] or []) if error is None else error
-    calls = (message["tool_calls"] or []) if _is_agents(message) else []
+    calls = (message["tool_calls"] or []) if _is_assistant(message) else []
     return replace(
         text_message(Level(message["role"]), text),
         tool_calls=tuple(
@@ -146,10 +150,10 @@ def _message(message: Mapping[str, Any]) -> Message:
 
 
 def _as_executed(found: Sequence[RecordedStep], made: Sequence[Move]) -> tuple[RecordedStep, ...]:
-    """The steps with those calls marked as executed that were.
+    """The steps, with calls that did not run marked as not executed.
 
-    A call may be allowed and still not be made: there may be no such tool, or the conversation may
-    end before. Calls are made in the order in which they stand.
+    An allowed call may not run: the tool may not exist, or the conversation may end first. Calls
+    run in order.
     """
     left = deque(move.tool for move in made)
 

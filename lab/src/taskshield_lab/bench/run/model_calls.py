@@ -1,7 +1,7 @@
-"""Asking the model of a live agent: what it takes, and what its failures mean.
+"""Requests to the model of a live agent, and what their failures mean.
 
-A failure that every later request would meet as well is a `ConfigError` and ends the exam. Any
-other is an `UpstreamError` and spoils one run. Neither repeats what the endpoint said.
+A failure that would repeat on every request is a `ConfigError` and ends the benchmark. Any other
+is an `UpstreamError` and ends one run. Neither quotes the endpoint.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,17 +18,17 @@ T = TypeVar("T")
 _TIMEOUTS = (openai.APITimeoutError, anthropic.APITimeoutError)
 _CONNECTIONS = (openai.APIConnectionError, anthropic.APIConnectionError)
 _STATUSES = (openai.APIStatusError, anthropic.APIStatusError)
-_NEVER_CONNECTED = "ConnectError"
-"""The HTTP library's word; the SDKs have one error for this and for connections that broke."""
+_CONNECT_ERROR = "ConnectError"
+"""The HTTP library's name. The SDKs use one error for this and for broken connections."""
 _REJECTED = (400, 422)
-_NO_MONEY = ("insufficient_quota", "billing_error")
+_BILLING_CODES = ("insufficient_quota", "billing_error")
 
 
-class Asker:
-    """Asks one model, at temperature 0 until it says that it takes none."""
+class ModelRequester:
+    """Sends requests to one model, at temperature 0 unless the model rejects that."""
 
     def __init__(self, *, model: str, variable: str) -> None:
-        """Prepare to ask.
+        """Prepare requests.
 
         Args:
             model: Its name at the endpoint.
@@ -38,24 +38,24 @@ class Asker:
         self._variable = variable
         self._fields: Mapping[str, object] = {"temperature": 0}
 
-    def ask(self, send: Callable[[Mapping[str, object]], T]) -> T:
-        """Send a request, given the fields to add to it; what came back.
+    def request(self, send: Callable[[Mapping[str, object]], T]) -> T:
+        """Send a request with the fields to add to it. The response.
 
         Raises:
-            ConfigError: No request to this endpoint will get an answer.
-            UpstreamError: This one got none.
+            ConfigError: Every request to this endpoint would fail.
+            UpstreamError: This request failed.
         """
         fields = self._fields
         while True:
             try:
                 answer = send(fields)
             except Exception as error:
-                # Told apart here and raised below, so that the original, which may quote the key
-                # or the conversation, is neither cause nor context of what the caller sees.
-                rejected = _names_one_of(fields, error)
+                # Classified here and raised below: the original may quote the key or the
+                # conversation, so it must be neither cause nor context of what is raised.
+                rejected = _is_rejected(fields, error)
                 problem = self._problem(error)
             else:
-                self._fields = fields  # only what got an answer: the word may stand in any error
+                self._fields = fields  # only fields that worked: any error may name them
                 return answer
             if not rejected:
                 raise problem
@@ -65,8 +65,8 @@ class Asker:
         if isinstance(error, _TIMEOUTS):
             return timed_out().error
         if isinstance(error, _CONNECTIONS):
-            if type(error.__cause__).__name__ == _NEVER_CONNECTED:
-                return ConfigError("agent: the endpoint cannot be reached: check base_url")
+            if type(error.__cause__).__name__ == _CONNECT_ERROR:
+                return ConfigError("agent: The endpoint cannot be reached. Check base_url.")
             return unreachable().error
         if not isinstance(error, _STATUSES):
             return unexpected(error).error
@@ -75,25 +75,25 @@ class Asker:
             return ConfigError(f"agent: {told} Check the key in {self._variable}.")
         if error.status_code == 404:
             return ConfigError(f"agent: {told} Check the model {self._model!r} and base_url.")
-        if any(code in str(told) for code in _NO_MONEY):
+        if any(code in str(told) for code in _BILLING_CODES):
             return ConfigError(f"agent: {told} Check the account of {self._variable}.")
         return told
 
 
 def read(parse: Callable[[], T]) -> T:
-    """The model's answer, parsed.
+    """Parse the model's answer.
 
     Raises:
-        UpstreamError: It cannot be, e.g. because the arguments of a call are not JSON.
+        UpstreamError: It cannot be parsed, e.g. because the arguments of a call are not JSON.
     """
     try:
         return parse()
-    except Exception as error:  # the SDKs hand on whatever came, so anything may be wrong with it
+    except Exception as error:  # the SDKs do not validate responses
         kind = type(error).__name__
-    raise UpstreamError(f"the model's answer cannot be read ({kind})")
+    raise UpstreamError(f"The model's answer cannot be read ({kind}).")
 
 
-def _names_one_of(fields: Mapping[str, object], error: Exception) -> bool:
+def _is_rejected(fields: Mapping[str, object], error: Exception) -> bool:
     if not isinstance(error, _STATUSES) or error.status_code not in _REJECTED:
         return False
     words = error.response.text.lower()

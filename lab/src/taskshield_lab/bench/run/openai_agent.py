@@ -1,8 +1,8 @@
 """A model behind OpenAI's chat completions, as an element of AgentDojo's pipelines.
 
 AgentDojo's own element gives the system message the role "developer" and every text as a list of
-blocks. OpenAI takes that. Servers that are merely compatible may refuse it, or, worse, drop the
-message or show the model the list; all take a plain text of the role "system".
+blocks. OpenAI accepts that. Compatible servers may refuse it, drop the message or show the model
+the list. All accept plain text with the role "system".
 """
 
 import uuid
@@ -19,16 +19,16 @@ from agentdojo.agent_pipeline.llms.openai_llm import (
 )
 from agentdojo.functions_runtime import EmptyEnv
 
-from taskshield_lab.bench.run.model_calls import Asker, read
+from taskshield_lab.bench.run.model_calls import ModelRequester, read
 
 _NOWHERE = EmptyEnv()
 
 
 class OpenAIAgentModel(OpenAILLM):
-    """AgentDojo's element with a request path of its own.
+    """AgentDojo's element with our own requests.
 
-    It is still of AgentDojo's class, which its tool filter insists on, but leaves retries to the
-    SDK: AgentDojo tries again whatever happened, a wrong key included.
+    It subclasses AgentDojo's element because the tool filter requires that. The SDK does the
+    retries: AgentDojo retries on every error, a wrong key included.
     """
 
     def __init__(self, sdk: openai.OpenAI, model: str, *, variable: str) -> None:
@@ -39,7 +39,7 @@ class OpenAIAgentModel(OpenAILLM):
             model: The model's name at the endpoint.
             variable: The environment variable that the key came from, for error messages.
         """
-        completions = _PlainCompletions(sdk, Asker(model=model, variable=variable))
+        completions = _PlainCompletions(sdk, ModelRequester(model=model, variable=variable))
         client = SimpleNamespace(chat=SimpleNamespace(completions=completions))
         super().__init__(client, model)
         self.name = model
@@ -66,18 +66,18 @@ class OpenAIAgentModel(OpenAILLM):
 
 
 class _PlainCompletions:
-    """What AgentDojo uses of the SDK's client, its tool filter too."""
+    """The part of the SDK's client that AgentDojo and its tool filter use."""
 
-    def __init__(self, sdk: openai.OpenAI, asker: Asker) -> None:
+    def __init__(self, sdk: openai.OpenAI, requester: ModelRequester) -> None:
         self._sdk = sdk
-        self._asker = asker
+        self._requester = requester
 
     def create(
         self, *, messages: Sequence[Any], temperature: float | None = None, **fields: Any
     ) -> Any:
-        """As the SDK's; the temperature is not up to the caller."""
+        """Like the SDK's method. The temperature of the caller is ignored."""
         plain = [_plain(message) for message in messages]
-        return self._asker.ask(
+        return self._requester.request(
             lambda more: self._sdk.chat.completions.create(
                 messages=plain, **fields, extra_body=dict(more)
             )
@@ -95,6 +95,6 @@ def _plain(message: Mapping[str, Any]) -> Any:
 def _answer(completion: Any) -> Any:
     answer = _openai_to_assistant_message(completion.choices[0].message)
     for call in answer["tool_calls"] or ():
-        if not call.id:  # some servers leave it out, and then refuse their own answer
+        if not call.id:  # some servers omit it, and then refuse their own message
             call.id = f"call_{uuid.uuid4().hex}"
     return answer

@@ -1,4 +1,4 @@
-"""Live agents: a model at an endpoint, and who guards it, as AgentDojo's pipelines."""
+"""Live agents as AgentDojo pipelines: a model at an endpoint, with a shield or a defence."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,32 +22,32 @@ Pipeline = Any
 """AgentDojo has no type hints that a checker could read."""
 
 DEFENCES = (NO_DEFENCE, *DEFENSES)
-"""What AgentDojo has to set against attacks, and nothing."""
+"""No defence, and the defences that come with AgentDojo."""
 _DETECTOR = "transformers_pi_detector"
 _FILTER = "tool_filter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """Who sits a live exam. The key comes from the environment only."""
+    """A live agent. Its key comes from the environment only."""
 
     model: str
     """Provider and model: "openai:MODEL" or "anthropic:MODEL"."""
     base_url: str | None = None
-    """Address of a compatible endpoint; None takes the provider's."""
+    """Address of a compatible endpoint. None takes the provider's."""
     defence: str = NO_DEFENCE
     """One of AgentDojo's defences, or "none"."""
     timeout_s: float = 120.0
-    """How long an attempt may wait for the endpoint to take or send anything."""
+    """Time limit for each read or write, in seconds."""
     retries: int = 2
-    """Further attempts after 429, 5xx, a timeout or a broken connection."""
+    """Retries after 429, 5xx, a timeout or a broken connection."""
 
 
 def build_pipeline(agent: Agent, shield: Shield | None = None) -> Pipeline:
     """The agent with its defence, or guarded by a shield. Nothing is sent yet.
 
     Raises:
-        ConfigError: A name is unknown, a key is missing, or the parts do not go together.
+        ConfigError: A name is unknown, a key is missing, or the options exclude each other.
     """
     check_agent(agent, guarded=shield is not None)
     model = _model(agent)
@@ -55,17 +55,17 @@ def build_pipeline(agent: Agent, shield: Shield | None = None) -> Pipeline:
 
 
 def check_agent(agent: Agent, *, guarded: bool) -> None:
-    """Raise where no pipeline could be built, as far as that can be told without building it.
+    """Check the options of an agent without building its pipeline.
 
     Raises:
-        ConfigError: A name is unknown, or the parts do not go together.
+        ConfigError: A name is unknown, or the options exclude each other.
     """
     if agent.defence not in DEFENCES:
         there = ", ".join(DEFENCES)
-        raise ConfigError(f"defence {agent.defence!r} does not exist; there are: {there}")
+        raise ConfigError(f"The defence {agent.defence!r} does not exist. Choose one of: {there}.")
     if agent.defence != NO_DEFENCE and guarded:
         raise ConfigError(
-            f"defence {agent.defence!r} and a shield cannot guard the same agent; choose one"
+            f"The defence {agent.defence!r} and a shield cannot guard the same agent. Choose one."
         )
 
 
@@ -73,7 +73,7 @@ def _model(agent: Agent) -> Model:
     provider, colon, name = agent.model.partition(":")
     if provider not in _PROVIDERS or not colon or not name:
         there = ", ".join(f'"{each}:MODEL"' for each in _PROVIDERS)
-        raise ConfigError(f"agent {agent.model!r} does not exist; there are: {there}")
+        raise ConfigError(f"The agent {agent.model!r} does not exist. Choose one of: {there}.")
     check_base_url(agent.base_url)
     return _PROVIDERS[provider](agent, name)
 
@@ -109,7 +109,7 @@ _PROVIDERS: Mapping[str, Callable[[Agent, str], Model]] = {
 def _baseline(model: Model, defence: str) -> Pipeline:
     """AgentDojo's own pipeline, with its defence or none."""
     if defence == _FILTER and not isinstance(model, OpenAIAgentModel):
-        raise ConfigError(f'defence {defence!r} works with "openai:MODEL" only')
+        raise ConfigError(f'The defence {defence!r} works with "openai:MODEL" only.')
     config = PipelineConfig(
         llm=model,
         model_id=None,
@@ -123,16 +123,16 @@ def _baseline(model: Model, defence: str) -> Pipeline:
 
 
 def _with_detector(config: PipelineConfig) -> Pipeline:
-    """The detector is a model of its own, which comes from a hub when the pipeline is built."""
+    """With the detector, a model that is downloaded from a hub when the pipeline is built."""
     try:
         return AgentPipeline.from_config(config)
     except ImportError as error:
         raise ConfigError(
-            f"defence {_DETECTOR!r} needs the packages transformers and torch;"
-            " run: pip install 'agentdojo[transformers]'"
+            f"The defence {_DETECTOR!r} needs the packages transformers and torch."
+            " Run: pip install 'agentdojo[transformers]'"
         ) from error
     except (OSError, ValueError) as error:  # as transformers reports what it cannot load
         raise ConfigError(
-            f"defence {_DETECTOR!r} needs weights that cannot be had here:"
-            " protectai/deberta-v3-base-prompt-injection-v2, from the Hugging Face hub or its cache"
+            f"The defence {_DETECTOR!r} needs weights that are not available here:"
+            " protectai/deberta-v3-base-prompt-injection-v2, from Hugging Face or its cache."
         ) from error

@@ -1,4 +1,4 @@
-"""Recorded runs in files: where they are and how they are packed."""
+"""Reads files of recorded AgentDojo runs."""
 
 import json
 import lzma
@@ -9,8 +9,8 @@ from taskshield.adapters.traces.agentdojo_runs import RecordedRun, parse
 from taskshield.core.errors import WireFormatError
 
 WHERE = (
-    "The runs are those that AgentDojo's authors publish: the folder runs/ of the GitHub"
-    " repository ethz-spylab/agentdojo."
+    "AgentDojo's authors publish recorded runs in the folder runs/ of the GitHub repository"
+    " ethz-spylab/agentdojo."
 )
 
 _ENDINGS = (".json", ".jsonl", ".jsonl.xz")
@@ -20,14 +20,14 @@ def read(path: Path) -> Iterator[RecordedRun]:
     """The runs at this path.
 
     Args:
-        path: A `.jsonl`, `.jsonl.xz` or `.json` file, or a folder with such files in it.
+        path: A `.jsonl`, `.jsonl.xz` or `.json` file, or a folder of such files.
 
     Raises:
-        WireFormatError: A file cannot be read, is not what its name says, or holds no run.
+        WireFormatError: A file cannot be read, or it has no recorded run.
     """
     files = _files(path)
     if not files:
-        raise WireFormatError(f"{path}: no .json, .jsonl or .jsonl.xz file with runs")
+        raise WireFormatError(f"{path} has no .json, .jsonl or .jsonl.xz file with runs.")
     for file in files:
         yield from _runs(file)
 
@@ -49,7 +49,7 @@ def _runs(path: Path) -> Iterator[RecordedRun]:
                 if line.strip():
                     yield _run(line, f"{path.name}, line {number}")
     except (OSError, UnicodeDecodeError, lzma.LZMAError, EOFError) as error:
-        raise WireFormatError(f"{path}: cannot be read: {type(error).__name__}") from None
+        raise WireFormatError(f"{path} cannot be read ({type(error).__name__}).") from None
 
 
 def _run(text: str, name: str) -> RecordedRun:
@@ -58,4 +58,4 @@ def _run(text: str, name: str) -> RecordedRun:
     except WireFormatError as error:
         raise WireFormatError(f"{name}: {error}") from None
     except (ValueError, RecursionError):
-        raise WireFormatError(f"{name}: not JSON that can be read") from None
+        raise WireFormatError(f"{name}: the line is not valid JSON.") from None

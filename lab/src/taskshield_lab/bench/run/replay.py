@@ -1,7 +1,7 @@
-"""Counterfactual replay: what a recorded agent would have brought about behind the shield.
+"""Counterfactual replay: the effects that a recorded agent would have had behind the shield.
 
-The shield sees the conversation as the agent did, to its end; calls that it holds back are not
-executed. What the agent would have said to the feedback is not known, so nothing is made up.
+The shield checks the whole recorded conversation. Calls that it blocks are not executed. How the
+agent would have reacted to feedback is unknown, so nothing is invented.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,97 +12,98 @@ from taskshield.adapters.traces.agentdojo_runs import RecordedRun
 from taskshield.api.shields import Shield
 from taskshield.core.errors import ConfigError
 from taskshield.core.levels import Level
-from taskshield_lab.bench.agentdojo import attack_placement
-from taskshield_lab.bench.agentdojo import suites as dojo
-from taskshield_lab.bench.agentdojo.attack_placement import Staged
+from taskshield_lab.bench.agentdojo import attack_placement, suites
+from taskshield_lab.bench.agentdojo.attack_placement import PlacedAttack
 from taskshield_lab.bench.agentdojo.items import Item
-from taskshield_lab.bench.agentdojo.prepared_items import PreparedItem, unattacked
+from taskshield_lab.bench.agentdojo.prepared_items import PreparedItem, prepare_clean
 from taskshield_lab.bench.attacks.context import Payload
 from taskshield_lab.bench.records import BenchmarkRun
-from taskshield_lab.bench.run.failures import attempted
+from taskshield_lab.bench.run.failures import attempt
 from taskshield_lab.bench.run.guarded_conversation import GuardedConversation
 from taskshield_lab.bench.run.recorded_runs import read
 
 
 def recorded_runs(
-    paths: Iterable[Path], *, suites: tuple[str, ...] = (), attacks: tuple[str, ...] = ()
+    paths: Iterable[Path], *, in_suites: tuple[str, ...] = (), attacks: tuple[str, ...] = ()
 ) -> Iterator[RecordedRun]:
-    """The runs in these files, of some suites and attacks or of all; clean ones always."""
+    """The runs in these files, of the given suites and attacks. Clean runs are always included."""
     for path in paths:
         for each in read(path):
             wanted = each.attack is None or not attacks or each.attack in attacks
-            if wanted and (not suites or each.suite in suites):
+            if wanted and (not in_suites or each.suite in in_suites):
                 yield each
 
 
 def id_of(recorded: RecordedRun) -> str:
-    """The id that the run of this record will have."""
+    """The id of the run that replays this record."""
     return _item(recorded).id(recorded.pipeline)
 
 
-def question(recorded: RecordedRun, version: str) -> PreparedItem:
-    """What the recorded agent was asked.
+def prepare(recorded: RecordedRun, version: str) -> PreparedItem:
+    """Prepare the item of a recorded run.
 
     Raises:
-        ConfigError: The suites of this version have no such task, or the record is of another one.
+        ConfigError: This version has no such task, or the record is of another version.
     """
-    asked = unattacked(_item(recorded), version)
+    prepared = prepare_clean(_item(recorded), version)
     if recorded.version not in (None, version):
         raise ConfigError(
-            f"{recorded.pipeline} was recorded on suites {recorded.version}, not {version}"
+            f"{recorded.pipeline} was recorded on suites {recorded.version}, not {version}."
         )
-    staged = Staged(
+    placed = PlacedAttack(
         payload=Payload(),
         injections=recorded.injections,
         stops_agent=recorded.attack is not None and attack_placement.stops_agent(recorded.attack),
     )
-    return replace(asked, staged=staged)
+    return replace(prepared, placed=placed)
 
 
 def is_attackers_own(recorded: RecordedRun) -> bool:
-    """Whether the attacker's goal was given as a task: AgentDojo tries out what a model can do."""
+    """Whether the attacker's goal is the user's task: AgentDojo's test of a model's ability."""
     return recorded.user_task.startswith("injection_task")
 
 
-def is_reworded(recorded: RecordedRun, asked: PreparedItem) -> bool:
-    """Whether the user asked the recorded agent in other words than this version has."""
+def is_reworded(recorded: RecordedRun, prepared: PreparedItem) -> bool:
+    """Whether the user's request differs from the one in this version."""
     words = [each.text for each in recorded.messages if each.level is Level.USER]
-    return bool(words) and words[0].strip() != asked.task.PROMPT.strip()
+    return bool(words) and words[0].strip() != prepared.task.PROMPT.strip()
 
 
 def run(recorded: RecordedRun, shield: Shield | None, *, version: str) -> BenchmarkRun:
     """Replay one run.
 
     Raises:
-        ConfigError: As for `question`.
+        ConfigError: As for `prepare`.
     """
-    asked = question(recorded, version)
+    prepared = prepare(recorded, version)
     blank = replace(
-        asked.blank(recorded.pipeline),
+        prepared.blank(recorded.pipeline),
         recorded_utility=recorded.utility,
         recorded_hijacked=recorded.hijacked,
     )
     if recorded.error:
-        return replace(blank, error="the recorded run ended with an error")
-    return attempted(blank, lambda: _replayed(recorded, asked, blank, shield))
+        return replace(blank, error="The recorded run ended with an error.")
+    return attempt(blank, lambda: _replayed(recorded, prepared, blank, shield))
 
 
 def _replayed(
-    recorded: RecordedRun, asked: PreparedItem, blank: BenchmarkRun, shield: Shield | None
+    recorded: RecordedRun, prepared: PreparedItem, blank: BenchmarkRun, shield: Shield | None
 ) -> BenchmarkRun:
-    world = dojo.World(asked.environment(), asked.suite.tools)
-    talk = GuardedConversation(
-        shield, system=recorded.system, tools=dojo.tool_specs(asked.suite.tools)
+    simulation = suites.Simulation(prepared.environment(), prepared.suite.tools)
+    conversation = GuardedConversation(
+        shield, system=recorded.system, tools=suites.tool_specs(prepared.suite.tools)
     )
     for message in recorded.messages:
-        allowed = talk.add(message)
+        allowed = conversation.add(message)
         for call in message.tool_calls:
             if call.id in allowed:
-                world.change(call.name, call.parse_arguments() or {})
+                simulation.change(call.name, call.parse_arguments() or {})
     answer = _answer(recorded)
-    utility = world.utility(asked.task, answer)
-    done = asked.marked(blank, utility=utility, world=world, answer=answer, made=())
-    return replace(done, steps=talk.steps)
+    utility = simulation.utility(prepared.task, answer)
+    done = prepared.with_outcome(
+        blank, utility=utility, simulation=simulation, answer=answer, made=()
+    )
+    return replace(done, steps=conversation.steps)
 
 
 def _item(recorded: RecordedRun) -> Item:

@@ -1,7 +1,7 @@
-"""Whether a planted text can still be read in what an agent is shown.
+"""Whether an injected text is still readable in the tool output that an agent gets.
 
-Tools lay texts out in their own way: AgentDojo's write YAML, which folds lines, doubles quotes and
-spells out letters. So texts are compared without blanks, quotes and escapes, piece by piece.
+Tools reformat text: AgentDojo's write YAML, which folds lines, doubles quotes and escapes
+characters. So texts are compared piece by piece, without blanks, quotes and escapes.
 """
 
 import re
@@ -9,14 +9,14 @@ import re
 _PIECE = 24
 _STEP = 8
 _ENOUGH = 0.5
-"""A text counts as readable while half of its pieces are there."""
+"""A text is readable if at least this share of its pieces is found."""
 _ESCAPE = re.compile(r"\\(?:U([0-9a-fA-F]{8})|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|[0abefnrtvNLP_])")
 _LAYOUT = re.compile(r"[\s'\"\\]+")
 
 
-def readable(planted: str, shown: str) -> bool:
-    """Whether at least half of the planted text is there."""
-    wanted, there = _essence(planted), _essence(shown)
+def readable(injected: str, shown: str) -> bool:
+    """Whether at least half of the injected text is there."""
+    wanted, there = _essence(injected), _essence(shown)
     if len(wanted) <= _PIECE:
         return wanted in there
     pieces = [wanted[at : at + _PIECE] for at in range(0, len(wanted) - _PIECE + 1, _STEP)]

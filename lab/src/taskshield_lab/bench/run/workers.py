@@ -1,6 +1,6 @@
-"""Many runs at once, in processes of their own.
+"""Runs jobs in worker processes.
 
-Each process makes one shield and keeps it. Runs come back in the order in which they end.
+Each process builds one shield and keeps it. Results arrive in the order in which runs end.
 """
 
 import gc
@@ -17,18 +17,18 @@ from typing import TypeVar
 from taskshield.api.shields import Shield
 from taskshield.core.errors import TaskShieldError
 from taskshield_lab.bench import record_files
-from taskshield_lab.bench.agentdojo.suites import remember_addresses
+from taskshield_lab.bench.agentdojo.suites import cache_address_validation
 from taskshield_lab.bench.records import NO_DEFENCE, BenchmarkRun
 
 _J = TypeVar("_J")
 
 _AHEAD = 4
-"""Jobs that wait for each worker, so that none idles and none piles up in memory."""
+"""Jobs queued for each worker. No worker idles, and few results wait in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShieldPlan:
-    """How each process makes its shield."""
+    """How each process builds its shield."""
 
     judge: str | None = NO_DEFENCE
     """None takes the judge of the settings."""
@@ -37,7 +37,7 @@ class ShieldPlan:
     config: str | None = None
 
     def build(self) -> Shield | None:
-        """The shield; None for no defence.
+        """The shield. None for no defence.
 
         Raises:
             ConfigError: A setting is wrong.
@@ -47,66 +47,67 @@ class ShieldPlan:
         return Shield(self.judge, llm=self.llm, base_url=self.base_url, config=self.config)
 
 
-Sit = Callable[[_J, Shield | None], BenchmarkRun | None]
+RunJob = Callable[[_J, Shield | None], BenchmarkRun | None]
 """Runs one job; None where there is nothing to run. It must be a function of a module."""
 
 
 def run_all(
-    jobs: Iterable[_J], sit: Sit[_J], plan: ShieldPlan, *, workers: int
+    jobs: Iterable[_J], run_job: RunJob[_J], plan: ShieldPlan, *, workers: int
 ) -> Iterator[str | None]:
-    """Run all jobs: for each the line of its record, or None where there was nothing to run.
+    """Run all jobs. For each, the line of its record, or None if its attack does not apply.
 
-    Records are written out where they are made: that is work, too, and one process would have to
-    do it for all.
+    Workers serialise their own records, so that this process does not do it for all of them.
 
     Raises:
-        TaskShieldError: Something is wrong that would spoil every run, such as a wrong key.
+        TaskShieldError: Every run would fail, e.g. because the key is wrong.
     """
     if workers == 1:
-        yield from _sit_here(jobs, sit, plan)
+        yield from _run_here(jobs, run_job, plan)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(plan,))
+    pool = ProcessPoolExecutor(workers, context, initializer=_initialise, initargs=(plan,))
     try:
-        yield from _sit_in(pool, jobs, sit, workers * _AHEAD)
+        yield from _run_in_pool(pool, jobs, run_job, workers * _AHEAD)
     except BrokenProcessPool:
-        raise TaskShieldError("a worker process died; fewer of them need less memory") from None
+        raise TaskShieldError(
+            "A worker process ended unexpectedly. If memory is short, use fewer --workers."
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _sit_here(jobs: Iterable[_J], sit: Sit[_J], plan: ShieldPlan) -> Iterator[str | None]:
+def _run_here(jobs: Iterable[_J], run_job: RunJob[_J], plan: ShieldPlan) -> Iterator[str | None]:
     shield = plan.build()
     try:
         for job in jobs:
-            yield _line(sit(job, shield))
+            yield _line(run_job(job, shield))
     finally:
         if shield is not None:
             shield.close()
 
 
-def _sit_in(
-    pool: ProcessPoolExecutor, jobs: Iterable[_J], sit: Sit[_J], ahead: int
+def _run_in_pool(
+    pool: ProcessPoolExecutor, jobs: Iterable[_J], run_job: RunJob[_J], limit: int
 ) -> Iterator[str | None]:
     waiting = iter(jobs)
     pending: set[Future[_Outcome]] = set()
     while True:
-        fresh = islice(waiting, ahead - len(pending))
-        with _interrupts_ignored():  # processes that begin now inherit it
-            pending |= {pool.submit(_sit_there, sit, job) for job in fresh}
+        submitted = islice(waiting, limit - len(pending))
+        with _interrupts_ignored():  # processes that start now inherit it
+            pending |= {pool.submit(_run_in_worker, run_job, job) for job in submitted}
         if not pending:
             return
         done, pending = wait(pending, return_when=FIRST_COMPLETED)
         for future in done:
             outcome = future.result()
-            if outcome.spoiled is not None:
-                raise TaskShieldError(outcome.spoiled)
+            if outcome.failure is not None:
+                raise TaskShieldError(outcome.failure)
             yield outcome.line
 
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """The parent ends its workers itself; they are not to hear of Ctrl-C."""
+    """Workers ignore Ctrl-C. This process ends them itself."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
@@ -118,29 +119,29 @@ _shield: Shield | None = None
 """The shield of this process."""
 
 
-def _begin(plan: ShieldPlan) -> None:
-    """Get a worker process ready."""
+def _initialise(plan: ShieldPlan) -> None:
+    """Prepare a worker process."""
     global _shield
-    remember_addresses()
-    gc.freeze()  # what is imported by now will not be garbage
+    cache_address_validation()
+    gc.freeze()  # imported modules are never collected
     _shield = plan.build()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Outcome:
-    """What comes back from a worker: text, which always travels between processes."""
+    """The result of a worker, as text, which every process can pickle."""
 
     line: str | None = None
-    spoiled: str | None = None
-    """Why no run can succeed."""
+    failure: str | None = None
+    """Why every run would fail."""
 
 
-def _sit_there(sit: Sit[_J], job: _J) -> _Outcome:
+def _run_in_worker(run_job: RunJob[_J], job: _J) -> _Outcome:
     """Run one job in a worker."""
     try:
-        return _Outcome(line=_line(sit(job, _shield)))
+        return _Outcome(line=_line(run_job(job, _shield)))
     except TaskShieldError as error:
-        return _Outcome(spoiled=str(error))
+        return _Outcome(failure=str(error))
 
 
 def _line(run: BenchmarkRun | None) -> str | None:

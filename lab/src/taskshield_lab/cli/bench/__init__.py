@@ -1,1 +1,1 @@
-"""`taskshield bench`: the exam, one file per subcommand."""
+"""`taskshield bench`: one file per subcommand."""

@@ -1,4 +1,4 @@
-"""`taskshield bench attacks`: which attacks there are, and what ours try."""
+"""`taskshield bench attacks`: lists the attacks with a description."""
 
 import argparse
 
@@ -9,9 +9,9 @@ from taskshield.cli import terminal
 from taskshield_lab.cli.bench.missing_extra import needs_eval
 
 
-def add_parser(ways: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(subcommands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add this command to the command line."""
-    parser = ways.add_parser("attacks", help="list the attacks")
+    parser = subcommands.add_parser("attacks", help="list the attacks")
     parser.set_defaults(run=lambda given: run())
 
 
@@ -20,10 +20,10 @@ def run() -> int:
     with needs_eval():
         from taskshield_lab.bench.agentdojo.attack_placement import attack_names
         from taskshield_lab.bench.attacks.catalogue import GENERATORS
-    table = Table("attack", "what it tries", box=None, pad_edge=False)
+    table = Table("attack", "description", box=None, pad_edge=False)
     for name in attack_names():
-        ours = GENERATORS.get(name)
-        tries = "comes with AgentDojo" if ours is None else ours.tries
-        table.add_row(Text(name, no_wrap=True), Text(tries))
+        generator = GENERATORS.get(name)
+        description = "One of AgentDojo's own attacks." if generator is None else generator.tries
+        table.add_row(Text(name, no_wrap=True), Text(description))
     terminal.show(terminal.output(color=True), table)
     return 0

@@ -1,19 +1,18 @@
-"""`taskshield bench`: the subcommands of the exam."""
+"""`taskshield bench`: the parser and its subcommands."""
 
 import argparse
 
 from taskshield_lab.cli.bench import attacks, live, replay, report, worst_case
 
 _DESCRIPTION = """\
-Sit the exam: how many attacks does a judge stop, how much useful work does it
-cost, and how long does it take? Everything runs in the worlds of AgentDojo,
-with its own checks.
+Run the benchmark: attacks stopped, utility and latency of a judge. All runs use
+the environments and checks of AgentDojo.
 
-  worst-case  an agent that does whatever the user and the attacker want
-  replay      recorded runs of real agents, behind the shield
-  live        a real model, behind the shield or a defence of AgentDojo's
-  report      tables, plots and a page from records, without running anything
-  attacks     the attacks that there are
+  worst-case  run an agent that obeys both the user and the attacker
+  replay      check recorded runs of real agents
+  live        run a real model, with the shield or one of AgentDojo's defences
+  report      make tables, plots and an HTML page from records
+  attacks     list the attacks
 """
 
 
@@ -25,6 +24,6 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    ways = parser.add_subparsers(title="ways", metavar="WAY", required=True)
-    for way in (worst_case, replay, live, report, attacks):
-        way.add_parser(ways)
+    subcommands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (worst_case, replay, live, report, attacks):
+        command.add_parser(subcommands)

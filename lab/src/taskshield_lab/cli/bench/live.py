@@ -1,4 +1,4 @@
-"""`taskshield bench live`: a real model in AgentDojo's worlds."""
+"""`taskshield bench live`: a real model works on AgentDojo's tasks."""
 
 import argparse
 from functools import partial
@@ -6,25 +6,31 @@ from functools import partial
 from taskshield_lab.bench.records import NO_DEFENCE
 from taskshield_lab.cli.bench import run_benchmark
 from taskshield_lab.cli.bench.missing_extra import needs_eval
-from taskshield_lab.cli.bench.options import add_common, add_part, common, file_name, seconds, some
+from taskshield_lab.cli.bench.options import (
+    add_common_options,
+    add_task_selection,
+    common_options,
+    file_name,
+    join_names,
+    seconds,
+)
 
 _DESCRIPTION = """\
-A real model works on the tasks in AgentDojo's worlds, behind the shield, or
-behind one of AgentDojo's own defences, or behind nothing. Behind the shield it
-gets feedback and may try again.
+A real model works on AgentDojo's tasks: guarded by the shield, by one of
+AgentDojo's own defences, or not at all. With the shield, the model gets feedback
+and may try again.
 """
 _EPILOG = """\
-The key of the agent's endpoint comes from OPENAI_API_KEY or ANTHROPIC_API_KEY.
-There is no option for it: command lines can be seen by everybody on the
-machine.
+The key of the agent's endpoint is read from OPENAI_API_KEY or ANTHROPIC_API_KEY.
+There is no option for it, because other users of a machine can see command lines.
 """
 
 
-def add_parser(ways: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(subcommands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add this command to the command line."""
-    parser = ways.add_parser(
+    parser = subcommands.add_parser(
         "live",
-        help="a real model, with feedback rounds",
+        help="run a real model, with feedback rounds",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -34,11 +40,15 @@ def add_parser(ways: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--agent",
         required=True,
         metavar="NAME",
-        help="who works, e.g. openai:gpt-4o or anthropic:claude-sonnet-5",
+        help="the model, e.g. openai:gpt-4o or anthropic:claude-sonnet-5",
     )
     agent.add_argument("--agent-url", metavar="URL", help="address of the agent's endpoint")
     agent.add_argument(
-        "--agent-timeout", type=seconds, default=120.0, metavar="S", help="for one request"
+        "--agent-timeout",
+        type=seconds,
+        default=120.0,
+        metavar="S",
+        help="time limit for one request (default: 120)",
     )
     agent.add_argument(
         "--defence",
@@ -47,18 +57,18 @@ def add_parser(ways: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="one of AgentDojo's: tool_filter, repeat_user_prompt, spotlighting_with_delimiting,"
         " transformers_pi_detector; only with --judge none",
     )
-    add_common(parser, attacks="repeatable; important_instructions where none is named")
-    add_part(parser)
+    add_common_options(parser, attacks="an attack; repeatable (default: important_instructions)")
+    add_task_selection(parser)
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Sit the exam and print the figures.
+    """Run the items and print the figures.
 
     Raises:
-        TaskShieldError: An option or a setting is wrong, or no request will ever get an answer.
+        TaskShieldError: An option or a setting is wrong, or every request would fail.
     """
-    options = common(given)
+    options = common_options(given)
     with needs_eval():
         from taskshield_lab.bench.agentdojo.items import items
         from taskshield_lab.bench.run import live
@@ -70,19 +80,19 @@ def run(given: argparse.Namespace) -> int:
         timeout_s=given.agent_timeout,
     )
     check_agent(agent, guarded=options.judge != NO_DEFENCE)
-    build_pipeline(agent)  # what is wrong with it is found out before anything is written
+    build_pipeline(agent)  # raises on wrong options before anything is written
     chosen = run_benchmark.selection(options, given)
-    return run_benchmark.sit(
+    return run_benchmark.run_benchmark(
         options,
         run_benchmark.Benchmark(
             way="live",
             attacks=chosen.attacks,
             jobs=items(chosen),
             id_of=lambda item: item.id(agent.model),
-            sit=partial(live.sit, version=options.version, agent=agent),
-            name=file_name("live", options.version, agent.model, some(chosen.attacks)),
+            run=partial(live.run_with_agent, version=options.version, agent=agent),
+            name=file_name("live", options.version, agent.model, join_names(chosen.attacks)),
             defence=agent.defence,
-            told=agent.base_url or "",
-            retried=True,
+            extra_settings=agent.base_url or "",
+            retry_failed=True,
         ),
     )

@@ -1,4 +1,4 @@
-"""The exam needs packages that guarding does not."""
+"""Names the extra `eval` if one of its packages is missing."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ _PACKAGES = ("agentdojo", "email_validator", "matplotlib")
 
 @contextmanager
 def needs_eval() -> Iterator[None]:
-    """Imports in this block say which extra they belong to, where it is missing.
+    """Turn a failed import in this block into an error that names the extra.
 
     Raises:
         MissingExtraError: A package of the extra is not installed.

@@ -1,4 +1,4 @@
-"""What the ways to sit the exam are told alike: the shield, the part of the exam, the files."""
+"""Options that all kinds of runs share: the shield, the selection of items, the output."""
 
 import argparse
 import math
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 _URL_OPTIONS = ("--base-url", "--agent-url")
 _PATH_OPTIONS = ("", "--config", "--out")
-"""The first stands for words without an option."""
+"""The empty string stands for arguments without an option."""
 _UNFIT = re.compile(r"[^A-Za-z0-9._+-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Common:
-    """The part of the command line that all ways share."""
+class CommonOptions:
+    """The options that all kinds of runs share."""
 
     judge: str | None
     llm: str | None
@@ -41,10 +41,10 @@ class Common:
     existing: "Existing"
     color: bool
     command: str
-    """How the command was called."""
+    """The command line, safe to store."""
 
     def plan(self) -> "ShieldPlan":
-        """How a shield is made."""
+        """How to build a shield."""
         from taskshield_lab.bench.run.workers import ShieldPlan
 
         return ShieldPlan(
@@ -52,42 +52,53 @@ class Common:
         )
 
 
-def add_common(parser: argparse.ArgumentParser, *, attacks: str) -> None:
-    """Add the options that all ways share."""
+def add_common_options(parser: argparse.ArgumentParser, *, attacks: str) -> None:
+    """Add the options that all kinds of runs share."""
     guard = parser.add_argument_group("the shield")
     guard.add_argument(
         "--judge",
         metavar="NAME",
-        help='who judges, e.g. openai:gpt-4o-mini, allow-all, block-side-effects; "none" for no'
-        " defence at all",
+        help='the judge, e.g. openai:gpt-4o-mini, allow-all or block-side-effects; "none" for no'
+        " shield",
     )
     guard.add_argument(
-        "--llm", metavar="NAME", help="whom the judge cascade asks, e.g. openai:gpt-4o-mini"
+        "--llm", metavar="NAME", help="the LLM of the judge cascade, e.g. openai:gpt-4o-mini"
     )
     guard.add_argument("--base-url", metavar="URL", help="address of the judge's endpoint")
-    guard.add_argument("--config", metavar="FILE", help="settings, a YAML or TOML file")
-    part = parser.add_argument_group("the part of the exam")
+    guard.add_argument("--config", metavar="FILE", help="a settings file, YAML or TOML")
+    part = parser.add_argument_group("the items")
     part.add_argument(
         "--version", default="v1", metavar="V", help="version of the suites: v1 (default) to v1.2.2"
     )
     part.add_argument(
-        "--suite", dest="suites", action="append", default=[], metavar="NAME", help="repeatable"
+        "--suite",
+        dest="suites",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a suite; repeatable",
     )
     part.add_argument(
         "--attack", dest="attacks", action="append", default=[], metavar="NAME", help=attacks
     )
-    work = parser.add_argument_group("the work")
+    work = parser.add_argument_group("execution")
     work.add_argument(
-        "--workers", type=count, default=os.cpu_count() or 1, metavar="N", help="processes"
+        "--workers",
+        type=count,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="number of processes",
     )
     work.add_argument(
         "--out",
         type=Path,
         default=Path("bench-results"),
         metavar="FOLDER",
-        help="where records and figures go (default: bench-results)",
+        help="folder for records and figures (default: bench-results)",
     )
-    work.add_argument("--name", metavar="NAME", help="of the files; made from the options if left")
+    work.add_argument(
+        "--name", metavar="NAME", help="name of the files (default: made from the options)"
+    )
     there = work.add_mutually_exclusive_group()
     there.add_argument(
         "--resume",
@@ -95,35 +106,43 @@ def add_common(parser: argparse.ArgumentParser, *, attacks: str) -> None:
         action="store_const",
         const="resume",
         default="refuse",
-        help="go on with records begun earlier",
+        help="continue existing records",
     )
     there.add_argument(
         "--overwrite",
         dest="existing",
         action="store_const",
         const="overwrite",
-        help="begin anew where there are records",
+        help="replace existing records",
     )
     terminal.add_color(work)
 
 
-def add_part(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose some of AgentDojo's tasks."""
-    part = parser.add_argument_group("some tasks only")
-    part.add_argument("--user-task", action="append", default=[], metavar="ID", help="repeatable")
+def add_task_selection(parser: argparse.ArgumentParser) -> None:
+    """Add the options that select some of AgentDojo's tasks."""
+    part = parser.add_argument_group("a selection of tasks")
     part.add_argument(
-        "--injection-task", action="append", default=[], metavar="ID", help="repeatable"
+        "--user-task", action="append", default=[], metavar="ID", help="a user task; repeatable"
     )
-    part.add_argument("--no-clean", dest="clean", action="store_false", help="attacked runs only")
+    part.add_argument(
+        "--injection-task",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="a goal of the attacker; repeatable",
+    )
+    part.add_argument(
+        "--no-clean", dest="clean", action="store_false", help="leave out runs without an attack"
+    )
 
 
-def common(given: argparse.Namespace) -> Common:
+def common_options(given: argparse.Namespace) -> CommonOptions:
     """Read the shared options."""
     if given.name is not None and (not given.name or _UNFIT.search(given.name)):
-        raise ConfigError("--name: letters, digits and ._+- only")
+        raise ConfigError("--name may contain only letters, digits and ._+-.")
     if given.judge == NO_DEFENCE and (given.config or given.base_url or given.llm):
-        raise ConfigError("--judge none takes neither --config nor --base-url nor --llm")
-    return Common(
+        raise ConfigError("--judge none cannot be combined with --config, --base-url or --llm.")
+    return CommonOptions(
         judge=given.judge,
         llm=given.llm,
         base_url=given.base_url,
@@ -141,20 +160,20 @@ def common(given: argparse.Namespace) -> Common:
 
 
 def file_name(*parts: str) -> str:
-    """A name for files, made of words that may hold anything."""
+    """Join parts to the name of a file. Unsafe characters are replaced."""
     return "-".join(_UNFIT.sub("_", part) for part in parts if part)
 
 
-def some(names: tuple[str, ...]) -> str:
-    """Several names in one word."""
+def join_names(names: tuple[str, ...]) -> str:
+    """One word for several names."""
     return "+".join(names) if len(names) <= 2 else f"{len(names)}_attacks"
 
 
 def command_line(given: argparse.Namespace) -> str:
-    """How the command was called.
+    """The command line without private parts.
 
-    Of paths only the names: where they lay is nobody's business. Of addresses neither user nor
-    query: they may hold a secret.
+    Paths are reduced to names, because folders are private. Addresses lose user and query, which
+    may contain secrets.
     """
     shown, option = ["taskshield"], ""
     for word in given.words:
@@ -185,12 +204,12 @@ def seconds(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError("a number of seconds above 0")
+        raise argparse.ArgumentTypeError("give a number of seconds above 0")
     return value
 
 
 def count(text: str) -> int:
     """A number on the command line that is at least 1."""
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError("a number of at least 1")
+        raise argparse.ArgumentTypeError("give a whole number of at least 1")
     return int(text)

@@ -1,4 +1,4 @@
-"""What an exam came to: tables on the terminal, figures in a file."""
+"""Shows results: tables on the terminal, figures in a file."""
 
 import json
 import platform
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from taskshield_lab.bench.report.entries import Entry
 
 _RATE = re.compile(r'\{\s+"hits"[^}]*\}')
-"""A share and its interval, which fit in one line."""
+"""A share and its interval, to be written on one line."""
 
 
 def read(paths: Sequence[Path]) -> "list[Entry]":
-    """The lines that some files of records give.
+    """The entries of some files of records.
 
     Raises:
         WireFormatError: A file is damaged.
@@ -31,11 +31,11 @@ def read(paths: Sequence[Path]) -> "list[Entry]":
 
 
 def show(entries: "Sequence[Entry]", *, color: bool, paper: bool) -> None:
-    """Print the tables, and the paper's beside them where that is wanted."""
+    """Print the tables, on request with the paper's tables."""
     from taskshield_lab.bench.report import paper_comparison, paper_figures, tables
 
     console = terminal.output(color=color)
-    grids = [tables.exam(entries), tables.cost(entries), tables.replays(entries)]
+    grids = [tables.suite_results(entries), tables.cost(entries), tables.replays(entries)]
     if paper:
         grids += [paper_comparison.paper(number, entries) for number in paper_figures.TABLES]
     for grid in grids:
@@ -45,15 +45,15 @@ def show(entries: "Sequence[Entry]", *, color: bool, paper: bool) -> None:
 
 
 def commands(paths: Sequence[Path]) -> list[str]:
-    """The commands that made some files of records, as far as the figures beside them tell."""
-    told = []
+    """The commands that made some files of records, if the figures beside them name them."""
+    found = []
     for path in paths:
         try:
             figures = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-            told += [*map(str, figures["earlier_commands"]), str(figures["command"])]
+            found += [*map(str, figures["earlier_commands"]), str(figures["command"])]
         except (OSError, ValueError, LookupError, TypeError):
-            continue  # moved, edited, or never written: the records do not need them
-    return told
+            continue  # the figures were moved, edited or never written
+    return found
 
 
 def write_figures(
@@ -64,13 +64,13 @@ def write_figures(
     Args:
         found: What the file holds.
         path: Where to write to.
-        command: How the exam was called.
-        resumed: Whether earlier commands had a part in it.
-        left_out: How many attacks make no sense for their task.
+        command: The command line.
+        resumed: Whether earlier commands made some of the records.
+        left_out: Number of attacks that do not apply to their task.
     """
     from taskshield_lab.bench.report.summary import summary
 
-    earlier = [told for told in commands([path.with_suffix(".jsonl")]) if told != command]
+    earlier = [each for each in commands([path.with_suffix(".jsonl")]) if each != command]
     figures = {
         "command": command,
         "earlier_commands": earlier if resumed else [],

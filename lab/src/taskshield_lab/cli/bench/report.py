@@ -1,4 +1,4 @@
-"""`taskshield bench report`: everything that records can show, without running anything."""
+"""`taskshield bench report`: tables, plots and an HTML page from records."""
 
 import argparse
 from pathlib import Path
@@ -9,42 +9,42 @@ from taskshield_lab.cli.bench.missing_extra import needs_eval
 from taskshield_lab.cli.bench.options import command_line, count, file_name
 
 _DESCRIPTION = """\
-Print all tables, the paper's beside ours, and write the plots (SVG and PNG)
-and a page (HTML) with tables, plots and the worst cases.
+Print all tables, with the paper's figures beside ours. Write the plots (SVG and
+PNG) and an HTML page with the tables, the plots and the worst cases.
 """
 
 
-def add_parser(ways: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(subcommands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add this command to the command line."""
-    parser = ways.add_parser(
+    parser = subcommands.add_parser(
         "report",
-        help="tables, plots and a page from records",
+        help="make tables, plots and an HTML page from records",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "records", nargs="+", type=Path, metavar="FILE", help="records, .jsonl, of other ways"
+        "records", nargs="+", type=Path, metavar="FILE", help="a .jsonl file of records"
     )
     parser.add_argument(
         "--out",
         type=Path,
         default=Path("bench-results", "report"),
         metavar="FOLDER",
-        help="where plots and page go (default: bench-results/report)",
+        help="folder for the plots and the page (default: bench-results/report)",
     )
     parser.add_argument(
         "--cases",
         type=count,
         default=5,
         metavar="N",
-        help="worst cases of each kind and entry on the page (default: 5)",
+        help="worst cases per kind and entry (default: 5)",
     )
     terminal.add_color(parser)
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the tables and write the files.
+    """Print the tables and write the plots and the page.
 
     Raises:
         TaskShieldError: A file of records is damaged.
@@ -64,5 +64,5 @@ def run(given: argparse.Namespace) -> int:
     commands = [*print_results.commands(given.records), command_line(given)]
     text = page(entries, commands=commands, limit=given.cases)
     (given.out / "report.html").write_text(text, encoding="utf-8")
-    terminal.remark(f"plots and report.html written to {given.out}")
+    terminal.remark(f"The plots and report.html were written to {given.out}.")
     return 0

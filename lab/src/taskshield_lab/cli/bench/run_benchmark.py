@@ -1,4 +1,4 @@
-"""One exam from the first question to the printed figures, whichever way it is sat."""
+"""Runs a benchmark: writes records and figures, and prints the tables."""
 
 import argparse
 import hashlib
@@ -14,7 +14,7 @@ from taskshield.cli.check_result import BAD_INPUT
 from taskshield.core.errors import ConfigError, TaskShieldError
 from taskshield_lab.bench.records import NO_DEFENCE
 from taskshield_lab.cli.bench import print_results
-from taskshield_lab.cli.bench.options import Common, file_name
+from taskshield_lab.cli.bench.options import CommonOptions, file_name
 
 if TYPE_CHECKING:
     from taskshield.api.shields import Shield
@@ -27,25 +27,25 @@ _DEFAULT_ATTACK = "important_instructions"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """What is run, and how."""
+    """The items to run, and how to run one."""
 
     way: "Way"
     attacks: tuple[str, ...]
     jobs: Sequence[Any]
     id_of: Callable[[Any], str]
-    """The id that the run of a job will have."""
-    sit: Callable[[Any, "Shield | None"], "BenchmarkRun | None"]
+    """The id of the run of a job."""
+    run: Callable[[Any, "Shield | None"], "BenchmarkRun | None"]
     name: str
-    """Of the files, without the judge's."""
+    """Name of the files, without the judge."""
     defence: str = NO_DEFENCE
-    told: str = ""
-    """What else makes it another exam."""
-    retried: bool = False
-    """Whether runs that failed are run again on resuming: a live agent may do better."""
+    extra_settings: str = ""
+    """Further settings that are part of the hash in the header."""
+    retry_failed: bool = False
+    """Whether failed runs are repeated on resuming. A live agent may succeed."""
 
 
-def selection(options: Common, given: argparse.Namespace) -> "Selection":
-    """The part of the exam that the command line names."""
+def selection(options: CommonOptions, given: argparse.Namespace) -> "Selection":
+    """The items that the command line selects."""
     from taskshield_lab.bench.agentdojo.attack_placement import attack_names
     from taskshield_lab.bench.agentdojo.items import Selection
 
@@ -62,27 +62,27 @@ def selection(options: Common, given: argparse.Namespace) -> "Selection":
     )
 
 
-def sit(options: Common, exam: Benchmark) -> int:
-    """Run what is not there yet, write records and figures, print the tables.
+def run_benchmark(options: CommonOptions, benchmark: Benchmark) -> int:
+    """Run the items that have no record, write records and figures, and print the tables.
 
     Raises:
-        TaskShieldError: A setting is wrong, or something would spoil every run.
+        TaskShieldError: A setting is wrong, or every run would fail.
     """
     from taskshield_lab.bench import record_files
     from taskshield_lab.bench.report.entries import entries
     from taskshield_lab.bench.run.workers import run_all
 
-    header = _header(options, exam)
-    name = options.name or file_name(exam.name, header.judge)
+    header = _header(options, benchmark)
+    name = options.name or file_name(benchmark.name, header.judge)
     path = options.out / f"{name}.jsonl"
     writer, there = record_files.begin(path, header, existing=options.existing)
-    done = {run.id for run in there if run.error is None or not exam.retried}
-    jobs = [job for job in exam.jobs if exam.id_of(job) not in done]
+    done = {run.id for run in there if run.error is None or not benchmark.retry_failed}
+    jobs = [job for job in benchmark.jobs if benchmark.id_of(job) not in done]
     workers = min(options.workers, max(1, len(jobs)))
     left_out = 0
     try:
-        with closing(writer), terminal.progress(len(jobs), label=exam.way) as advance:
-            for line in run_all(jobs, exam.sit, options.plan(), workers=workers):
+        with closing(writer), terminal.progress(len(jobs), label=benchmark.way) as advance:
+            for line in run_all(jobs, benchmark.run, options.plan(), workers=workers):
                 if line is None:
                     left_out += 1
                 else:
@@ -90,12 +90,12 @@ def sit(options: Common, exam: Benchmark) -> int:
                 advance(line)
     except (KeyboardInterrupt, TaskShieldError):
         if path.exists():
-            terminal.remark(f"broken off; --resume goes on with {path}")
+            terminal.remark(f"The run was interrupted. Use --resume to continue {path}.")
         raise
     if left_out:
-        terminal.remark(f"attacks that make no sense for their task, left out: {left_out}")
+        terminal.remark(f"Attacks left out because they do not apply to their task: {left_out}.")
     if not path.exists():
-        raise ConfigError("nothing was run: the attacks make no sense for these tasks")
+        raise ConfigError("Nothing was run: the attacks do not apply to these tasks.")
     found = record_files.read(path)
     print_results.write_figures(
         found,
@@ -106,13 +106,13 @@ def sit(options: Common, exam: Benchmark) -> int:
     )
     print_results.show(entries([(found.header, found.runs)]), color=options.color, paper=False)
     if all(run.error is not None for run in found.runs):
-        terminal.complain("no run can be counted: all of them failed")
+        terminal.complain("All runs failed, so there are no figures.")
         return BAD_INPUT
     return 0
 
 
-def _header(options: Common, exam: Benchmark) -> "Header":
-    """What is common to all runs. The shield is tried out, to find out early what is wrong."""
+def _header(options: CommonOptions, benchmark: Benchmark) -> "Header":
+    """The header of the records. The shield is tested first, so that wrong settings fail early."""
     from taskshield_lab.bench.agentdojo.suites import AGENTDOJO
     from taskshield_lab.bench.records import Header
 
@@ -120,36 +120,36 @@ def _header(options: Common, exam: Benchmark) -> "Header":
     shield = options.plan().build()
     if shield is not None:
         with shield:
-            _try_out(shield)
-            judge = _guard(shield)
+            _test_shield(shield)
+            judge = _judge_name(shield)
             settings = shield.settings.model_dump_json(exclude={"judge", "api_key"})
     return Header(
-        way=exam.way,
+        way=benchmark.way,
         judge=judge,
-        defence=exam.defence,
+        defence=benchmark.defence,
         version=options.version,
-        attacks=exam.attacks,
-        settings=_digest(settings, exam.told),
+        attacks=benchmark.attacks,
+        settings=_digest(settings, benchmark.extra_settings),
         taskshield=__version__,
         agentdojo=AGENTDOJO,
     )
 
 
-def _digest(*told: str) -> str:
-    """What was told, in a form that keeps secrets: addresses may hold some."""
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12] if any(told) else ""
+def _digest(*settings: str) -> str:
+    """A hash of the settings. They are not stored, because addresses may contain secrets."""
+    return hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:12] if any(settings) else ""
 
 
-def _guard(shield: "Shield") -> str:
-    """Who judges."""
+def _judge_name(shield: "Shield") -> str:
+    """The name of the judge, with its LLM."""
     settings = shield.settings
     return str(settings.judge) if settings.llm is None else f"{settings.judge}+{settings.llm}"
 
 
-def _try_out(shield: "Shield") -> None:
-    """Ask the judge once: a wrong key would otherwise be found out after a thousand outages.
+def _test_shield(shield: "Shield") -> None:
+    """Ask the judge once. Otherwise a wrong key would show only after a thousand outages.
 
-    A cascade is also asked about a payment, because that is nothing to do without its LLM.
+    A cascade is also asked about a payment, which it never decides without its LLM.
     """
     session = shield.session()
     decisions = [session.user("Tell me the time.")]
@@ -157,6 +157,10 @@ def _try_out(shield: "Shield") -> None:
         decisions.append(session.tool_call("send_money", {"amount": 1}))
     for decision in decisions:
         if decision.outage is not None:
-            raise ConfigError(f"judge: {decision.outage.kind}: {decision.outage.detail}")
+            raise ConfigError(
+                f"The judge gave no verdict ({decision.outage.kind}): {decision.outage.detail}"
+            )
         if decision.case.trace.usage.fallbacks:
-            raise ConfigError(f"llm: no verdict; there was only {decision.judge}")
+            raise ConfigError(
+                f"The LLM of the cascade gave no verdict. Only {decision.judge} answered."
+            )

@@ -1,6 +1,6 @@
-"""What all plots have in common: settings, letters and files.
+"""Settings, fonts and files shared by all plots.
 
-A figure stands for itself: nothing is drawn on a screen and no settings of matplotlib stay changed.
+Nothing is drawn on a screen, and matplotlib's global settings are restored.
 """
 
 import io
@@ -17,10 +17,10 @@ from taskshield_lab.bench.report.palette import INK, LINES, PAPER, SOFT
 _FONT = "DejaVu Sans"
 """Comes with matplotlib."""
 _SETTINGS: Any = {
-    "svg.fonttype": "none",  # letters stay letters: to be searched, read aloud and kept small
+    "svg.fonttype": "none",  # text stays text: searchable, readable aloud, small
     "font.family": _FONT,
     "font.size": 9.0,
-    "text.parse_math": False,  # names may have dollars in them
+    "text.parse_math": False,  # names may contain dollar signs
     "text.color": INK,
     "axes.labelcolor": INK,
     "axes.edgecolor": SOFT,
@@ -41,7 +41,7 @@ _DPI = 150
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """With our settings, and with the old ones again afterwards."""
+    """Apply our settings inside the block."""
     with matplotlib.rc_context(_SETTINGS):
         yield
 
@@ -50,7 +50,7 @@ def figure(title: str, *, width: float, height: float) -> Figure:
     """An empty figure.
 
     Args:
-        title: What it shows.
+        title: Its heading.
         width: In inches.
         height: In inches.
     """
@@ -60,11 +60,11 @@ def figure(title: str, *, width: float, height: float) -> Figure:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write the figure as SVG and as PNG. The same figure always gives the same files.
+    """Write the figure as SVG and PNG. The same figure always gives the same files.
 
     Args:
-        figure: What to write.
-        path: Where to, without the ending.
+        figure: The figure.
+        path: The path without a suffix.
     """
     path.with_name(f"{path.name}.svg").write_text(svg(figure), encoding="utf-8")
     with drawing():
@@ -76,18 +76,18 @@ def svg(figure: Figure, *, salt: str = "taskshield") -> str:
     """The figure as an SVG document.
 
     Args:
-        figure: What to write.
-        salt: Goes into the ids of shapes, which are the same whenever the figure is. Figures that
-            stand in one HTML page need different ones.
+        figure: The figure.
+        salt: Part of the ids of shapes, which are reproducible. Figures on one HTML page need
+            different salts.
     """
     written = io.StringIO()
-    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     with drawing(), matplotlib.rc_context({"svg.hashsalt": salt}):
-        figure.savefig(written, format="svg", metadata=nothing)
-    # Verdana is as wide, so that nothing overlaps where the font is not installed.
+        figure.savefig(written, format="svg", metadata=no_metadata)
+    # Verdana is as wide, so nothing overlaps if the font is not installed.
     return written.getvalue().replace(f"'{_FONT}'", f"'{_FONT}', Verdana, sans-serif")
 
 
 def plain(text: str) -> str:
-    """The text in letters that every font has."""
+    """The text in ASCII, which every font has."""
     return text.encode("ascii", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""What gets through of each goal of the attacker."""
+"""Heat map of the ASR for each goal of the attacker."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -16,20 +16,20 @@ from taskshield_lab.bench.report.plots.canvas import drawing, figure, plain
 from taskshield_lab.bench.report.safe_names import name
 
 _NARROWEST = 18
-"""Columns that a heat map has room for in any case, so that its heading fits."""
+"""Minimum width in columns, so that the heading fits."""
 _LABEL_WIDTH = 52
 _CELL = 0.94
-"""Of the width of a column."""
+"""Share of a column's width."""
 
 
 def heat_map(entries: Sequence[Entry], *, title: str = "all entries") -> Figure:
-    """What gets through of each goal of the attacker: a line for each entry."""
+    """Draw the ASR for each goal of the attacker, one line for each entry."""
     lines = goal_rates.lines(entries)
     columns = goal_rates.goals(lines)
     places = dict(zip(columns, _spaced(columns), strict=True))
     width = max((_NARROWEST, *places.values())) + 1
     with drawing():
-        heading = f"What gets through of each goal: ASR in %, {title}"
+        heading = f"Attack success rate by goal, %: {title}"
         drawn = figure(heading, width=3.6 + 0.33 * width, height=1.5 + 0.36 * len(lines))
         axes = drawn.add_subplot()
         axes.set(xlim=(-0.1, width), ylim=(len(lines), -1.9))
@@ -40,13 +40,13 @@ def heat_map(entries: Sequence[Entry], *, title: str = "all entries") -> Figure:
             axes.text(-0.3, row + 0.5, label, ha="right", va="center", fontsize=8)
             for goal, place in places.items():
                 _draw_cell(axes, place, row, line, goal)
-        below = "Hatched: AgentDojo knows no calls that reach the goal.   Empty: not in the exam."
+        below = "Hatched: AgentDojo lists no calls that reach the goal.   Empty: not run."
         drawn.supxlabel(below, fontsize=8, color=SOFT)
     return drawn
 
 
 def _spaced(columns: Sequence[Goal]) -> Iterator[float]:
-    """Where each goal stands, with a gap between suites and room for their names."""
+    """The position of each goal, with a gap between suites and space for their names."""
     place = 0.0
     for suite, group in groupby(columns, key=lambda goal: goal.suite):
         start = place

@@ -1,4 +1,4 @@
-"""Security against utility: ASR and utility of each defence, with and without an attack."""
+"""Scatter plot of ASR against utility for each defence, with and without an attack."""
 
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -37,11 +37,11 @@ _Style = tuple[str, str]
 
 
 def tradeoff(entries: Sequence[Entry], *, title: str, paper: bool = False) -> Figure:
-    """ASR against utility, overall and in each suite, with an arrow from clean to attacked.
+    """Draw ASR against utility, overall and for each suite, with arrows from clean to attacked.
 
     Args:
-        entries: Our lines; best those of one group of `entries.comparable`.
-        title: What they have in common.
+        entries: Our entries, best those of one group of `entries.comparable`.
+        title: Their common title.
         paper: Whether to show the published points of the same models and attack.
     """
     tracks = [*measured(entries), *(of_paper(entries) if paper else ())]
@@ -58,7 +58,7 @@ def tradeoff(entries: Sequence[Entry], *, title: str, paper: bool = False) -> Fi
 
 
 def _panels(drawn: Figure, suites: list[str]) -> Iterator[tuple[Axes, str]]:
-    """A big panel for all suites together and, to its right, a small one for each."""
+    """A large panel for all suites and, to its right, a small one for each suite."""
     grid = drawn.add_gridspec(max(1, (len(suites) + 1) // 2), 4 if suites else 2)
     whole = drawn.add_subplot(grid[:, :2])
     whole.set_xlabel("utility, %")
@@ -89,7 +89,7 @@ def _draw(axes: Axes, panel: str, tracks: Sequence[Track]) -> None:
 
 
 def _draw_front(axes: Axes, best: list[Point]) -> None:
-    """The border between what is beaten and what is not, as stairs."""
+    """The Pareto front as a step line."""
     if not best:
         return
     left, top = axes.get_xlim()[0], axes.get_ylim()[1]
@@ -112,7 +112,7 @@ def _draw_front(axes: Axes, best: list[Point]) -> None:
 
 
 def _draw_arrow(axes: Axes, panel: str, track: Track, style: _Style) -> None:
-    """From what there is without an attack to what there is under it."""
+    """An arrow from the result without an attack to the result under attack."""
     clean, attacked = track.clean.get(panel), track.attacked.get(panel)
     if clean is None:
         return
@@ -145,7 +145,7 @@ def _draw_point(axes: Axes, point: Point, track: Track, style: _Style, size: flo
 
 
 def _sizes(points: Sequence[Point]) -> Iterator[float]:
-    """Of points in one place the later are smaller, so that all can be seen."""
+    """Marker sizes. Of points in one place the later are smaller, so that all are visible."""
     for number, point in enumerate(points):
         there = sum(_are_close(point, other) for other in points)
         earlier = sum(_are_close(point, other) for other in points[:number])
@@ -174,7 +174,7 @@ def _add_legend(drawn: Figure, tracks: Sequence[Track], labels: Sequence[str]) -
 
 
 def _styles(tracks: Sequence[Track]) -> list[_Style]:
-    """Ours in colours, those of the paper in grey."""
+    """Our tracks in colours, those of the paper in grey."""
     ours, theirs = count(), count()
     return [
         _style(SERIES, _SHAPES, next(ours))
@@ -189,7 +189,7 @@ def _style(colors: Sequence[str], shapes: str, number: int) -> _Style:
 
 
 def _reach(tracks: Sequence[Track]) -> tuple[float, float]:
-    """The lowest utility and the highest ASR that must have room, in all panels alike."""
+    """The lowest utility and the highest ASR of all panels."""
     points = [point for track in tracks for point in track.attacked.values()]
     utilities = [value for track in tracks for value in track.clean.values()]
     lowest = min((*utilities, *(point.utility for point in points)), default=0.0)
@@ -206,7 +206,7 @@ def _root_of(point: Point) -> float:
 
 
 def _root(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A scale with room near 0, where defences differ. Keeps the sign, for the margin below 0."""
+    """A square-root scale, because defences differ near 0. Keeps the sign, for the lower margin."""
     return np.sign(values) * np.sqrt(np.abs(values))
 
 

@@ -71,7 +71,7 @@ SCENES = st.builds(
 )
 
 
-def a_scene(**changes: Any) -> AttackContext:
+def attack_context(**changes: Any) -> AttackContext:
     known: dict[str, Any] = {
         "task": 'Pay the bill in "bill.txt".',
         "goal": 'Say "hello" to {nobody}.',
