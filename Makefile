@@ -62,15 +62,15 @@ fix: $(DEV) ## format and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 bench: $(DEV) ## run the benchmarks (RUNS=files of recorded AgentDojo runs)
-	$(BIN)/python lab/benchmarks/import_time.py
-	$(BIN)/python lab/benchmarks/server.py
-	$(BIN)/python lab/benchmarks/page.py
-	$(BIN)/python lab/benchmarks/page_figures.py
+	$(BIN)/python lab/benchmarks/speed/import_time.py
+	$(BIN)/python lab/benchmarks/server/server_speed.py
+	$(BIN)/python lab/benchmarks/server/dashboard_speed.py
+	$(BIN)/python lab/benchmarks/dashboard_figures.py
 	set -e; for judge in $(EXTREMES); do \
 	  $(BIN)/taskshield bench worst-case --judge $$judge --out lab/benchmarks/results --overwrite; done
-	$(if $(RUNS),$(BIN)/python lab/benchmarks/llm_cost.py $(RUNS),@echo "RUNS is not set: llm_cost.py was not run")
-	$(if $(RUNS),$(BIN)/python lab/benchmarks/embedded_latency.py $(RUNS),@echo "RUNS is not set: embedded_latency.py was not run")
-	$(if $(RUNS),$(BIN)/python lab/benchmarks/audit.py $(RUNS),@echo "RUNS is not set: audit.py was not run")
+	$(if $(RUNS),$(BIN)/python lab/benchmarks/llm/llm_cost.py $(RUNS),@echo "RUNS is not set: llm_cost.py was not run")
+	$(if $(RUNS),$(BIN)/python lab/benchmarks/speed/embedded_latency.py $(RUNS),@echo "RUNS is not set: embedded_latency.py was not run")
+	$(if $(RUNS),$(BIN)/python lab/benchmarks/speed/audit_speed.py $(RUNS),@echo "RUNS is not set: audit_speed.py was not run")
 
 docs: $(DEV) ## build the documentation site to build/site
 	$(BIN)/python docs/site/settings_page.py

@@ -96,7 +96,7 @@ def test_records_of_another_benchmark_are_not_resumed(tmp_path: Path) -> None:
         (1, "not json", "line 1: .*not JSON"),
         (3, "{}", "line 3: "),
         (3, '{"suite": 7}', "line 3: "),
-        (4, "\udcff", "cannot be read: UnicodeDecodeError"),
+        (4, "\udcff", r"cannot be read \(UnicodeDecodeError\)"),
     ],
 )
 def test_a_damaged_line_is_named(tmp_path: Path, line: int, data: str, complaint: str) -> None:

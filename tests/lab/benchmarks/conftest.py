@@ -1,6 +1,8 @@
-"""Benchmarks are scripts that find each other by name, as they do when they are run."""
+"""Scripts import the modules beside them by name, as they do when they are run."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "lab" / "benchmarks"))
+_BENCHMARKS = Path(__file__).parents[3] / "lab" / "benchmarks"
+_FOLDERS = (".", "quality", "speed", "llm", "server")
+sys.path[:0] = [str(_BENCHMARKS / folder) for folder in _FOLDERS]

@@ -6,7 +6,7 @@ import agent_texts
 import pytest
 
 
-def test_figures_are_written_down(
+def test_figures_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = agent_texts.DATA.read_text("utf-8").splitlines()
@@ -15,10 +15,10 @@ def test_figures_are_written_down(
     words = ["agent_texts.py", "--data", str(few), "--results", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", words)
     agent_texts.main()
-    told = json.loads((tmp_path / "agent_texts.json").read_text(encoding="utf-8"))
-    assert told["conversations"] == 2 and told["inputs"] == ["few.jsonl"]
-    assert told["held"]["a text"]["good"] == {"number": 5, "held": 0, "share": 0.0}
-    assert told["held"]["a text"]["bad"] == {"number": 2, "held": 2, "share": 1.0}
+    written = json.loads((tmp_path / "agent_texts.json").read_text(encoding="utf-8"))
+    assert written["conversations"] == 2 and written["inputs"] == ["few.jsonl"]
+    assert written["held"]["a text"]["good"] == {"number": 5, "held": 0, "share": 0.0}
+    assert written["held"]["a text"]["bad"] == {"number": 2, "held": 2, "share": 1.0}
     assert "written to agent_texts.json" in capsys.readouterr().out
 
 

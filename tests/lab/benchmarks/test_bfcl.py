@@ -9,8 +9,8 @@ import pytest
 
 SIMULATION = """
 class MessageAPI:
-    def _load_scenario(self, told, long_context=False):
-        self.inbox = told["inbox"]
+    def _load_scenario(self, written, long_context=False):
+        self.inbox = written["inbox"]
 
     def read_message(self, number):
         return {"text": self.inbox[number]}
@@ -65,25 +65,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_figures_are_written_down(
+def test_figures_are_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["bfcl.py", str(folder), "--results", str(folder / "results")]
     monkeypatch.setattr(sys, "argv", words)
     bfcl.main()
-    told = json.loads((folder / "results" / "bfcl.json").read_text(encoding="utf-8"))
+    written = json.loads((folder / "results" / "bfcl.json").read_text(encoding="utf-8"))
     one = {"number": 1, "held": 0, "share": 0.0}
-    assert told["held"] == {
+    assert written["held"] == {
         part: {"read": one, "external": one, "conversation": one} for part in bfcl.PARTS
     }
     assert "written to bfcl.json" in capsys.readouterr().out
 
 
-def test_tools_are_run_and_their_failures_told(
+def test_tools_are_run_and_their_failures_returned(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(folder)
-    desk = bfcl.Desk(ASKED, folder / "bfcl_eval" / "data", long=False)
+    desk = bfcl.SimulatedTools(ASKED, folder / "bfcl_eval" / "data", long=False)
     assert desk.call("send_message('Ann', text='a')") == (
         "send_message",
         {"to": "Ann", "text": "a"},

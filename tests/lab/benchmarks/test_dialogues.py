@@ -12,7 +12,7 @@ ROWS = [
 ]
 
 
-def test_figures_are_written_down(
+def test_figures_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     drafts = (dialogues.DATA / "drafts.jsonl").read_text("utf-8").splitlines()
@@ -20,9 +20,9 @@ def test_figures_are_written_down(
     words = ["dialogues.py", "--data", str(tmp_path), "--results", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", words)
     dialogues.main()
-    told = json.loads((tmp_path / "dialogues.json").read_text(encoding="utf-8"))
-    assert told["conversations"] == 1 and told["inputs"] == ["few.jsonl"]
-    assert told["held"]["few"]["good"]["held"] == 0
+    written = json.loads((tmp_path / "dialogues.json").read_text(encoding="utf-8"))
+    assert written["conversations"] == 1 and written["inputs"] == ["few.jsonl"]
+    assert written["held"]["few"]["good"]["held"] == 0
     assert "written to dialogues.json" in capsys.readouterr().out
 
 
@@ -52,10 +52,10 @@ def test_every_conversation_is_whole() -> None:
 def test_what_an_operator_says_comes_first(tmp_path: Path) -> None:
     row = next(row for row in ROWS if "system" in row)
     (tmp_path / "one.jsonl").write_text(json.dumps(row))
-    (talk,) = dialogues.read(tmp_path / "one.jsonl")
-    assert talk.messages[0].level.name == "SYSTEM" and talk.system == row["system"]
+    (conversation,) = dialogues.read(tmp_path / "one.jsonl")
+    assert conversation.messages[0].level.name == "SYSTEM" and conversation.system == row["system"]
     calls = [turn for turn in row["turns"] if "call" in turn]
-    assert len(talk.calls) == len(calls)
-    assert [label.kind for label in talk.calls.values()] == [
+    assert len(conversation.calls) == len(calls)
+    assert [label.kind for label in conversation.calls.values()] == [
         turn.get("kind", "step") for turn in calls
     ]

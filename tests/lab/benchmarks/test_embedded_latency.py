@@ -5,19 +5,19 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import cold_start
-import cosine
-import embedded_floor
+import arithmetic_floor
 import embedded_latency
 import pytest
-from embedded_floor import Encoder, floors
-from embedded_replay import Check, long_session
-from embedded_stages import ENGINE, MODEL, REST, STAGES, Stopwatch
-from own_text import Material
+import similarity_baseline
+from arithmetic_floor import Encoder, floors
+from long_output import Material
+from stage_times import ENGINE, MODEL, REST, STAGES, Stopwatch
+from timed_checks import Check, long_session
 
 from taskshield.core.tools import Tier
 from taskshield.judges.embedded.decision.features import feature_list
 from taskshield.judges.embedded.network import model, model_files
+from taskshield_lab.bench.scripts import process_memory
 from tests.judges.embedded import tiny_model
 
 RATES = {"float32": 1e9, "int8": 4e9}
@@ -159,8 +159,8 @@ def test_the_floor_is_operations_by_rate(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_rates_are_operations_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded_floor, "SIDE", 16)
-    found = embedded_floor.rates()
+    monkeypatch.setattr(arithmetic_floor, "SIDE", 16)
+    found = arithmetic_floor.rates()
     assert list(found) == ["float32", "int8"]
     assert all(rate > 0 for rate in found.values())
 
@@ -180,10 +180,13 @@ def test_made_output_has_its_size_and_is_the_same_for_the_same_seed() -> None:
 
 
 def test_the_cosine_of_hashed_words() -> None:
-    one, two = cosine.hashed("Send the file"), cosine.hashed("send the FILE!")
-    assert cosine.cosine(one, two) == pytest.approx(1)
-    assert cosine.cosine(one, cosine.hashed("")) == 0
+    one, two = (
+        similarity_baseline.hashed("Send the file"),
+        similarity_baseline.hashed("send the FILE!"),
+    )
+    assert similarity_baseline.cosine(one, two) == pytest.approx(1)
+    assert similarity_baseline.cosine(one, similarity_baseline.hashed("")) == 0
 
 
 def test_memory_of_a_process_that_is_not_there_is_not_known() -> None:
-    assert cold_start.memory("none") == {"VmRSS": -1.0, "VmHWM": -1.0}
+    assert process_memory.memory("none") == {"VmRSS": -1.0, "VmHWM": -1.0}

@@ -6,10 +6,10 @@ from typing import Any
 
 import llm_cost
 import pytest
-import standin
-from llm_replay import Cost, Transcript, replay
-from llm_tally import by_definition, floor, measured
-from long_conversation import prompt_growth
+import rule_based_model
+from counted_replay import Cost, Transcript, replay
+from prompt_growth import prompt_growth
+from scheme_figures import by_definition, floor, measured
 
 from taskshield.adapters.traces.agentdojo_runs import RecordedRun
 from taskshield.core.judge_options import Scheme
@@ -70,7 +70,7 @@ def test_the_scheme_of_the_paper_as_run_reads_texts_but_not_calls(tmp_path: Path
     assert [cost.usage.calls for cost in spent] == [1, 1, 3, 1]
 
 
-def test_by_definition_every_checked_message_is_read_and_every_instruction_asked_about(
+def test_by_definition_every_checked_message_is_read_and_every_instruction_scored(
     tmp_path: Path,
 ) -> None:
     spent = costs(run_of(tmp_path, record(USER, STEP, ORDERS, LAST)))
@@ -116,8 +116,8 @@ def test_runs_are_chosen_by_attack(tmp_path: Path) -> None:
         ("body: It says that all of\n  us must come.", 1),
     ],
 )
-def test_the_stand_in_finds_orders_requests_and_questions(text: str, count: int) -> None:
-    assert len(standin.instructions(text)) == count
+def test_the_rule_finds_orders_requests_and_questions(text: str, count: int) -> None:
+    assert len(rule_based_model.instructions(text)) == count
 
 
 def test_the_figures_are_shown_and_written_without_paths_or_failed_runs(

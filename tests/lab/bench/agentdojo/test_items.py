@@ -42,12 +42,15 @@ def test_a_part() -> None:
     ("selection", "complaint"),
     [
         (Selection(version="v0"), "'v0' do not exist"),
-        (Selection(suites=("kitchen",)), "suite 'kitchen' does not exist; there are: "),
-        (Selection(attacks=("pleading",)), "attack 'pleading' does not exist; there are: direct"),
+        (Selection(suites=("kitchen",)), "suite 'kitchen' does not exist. Choose one of: "),
+        (
+            Selection(attacks=("pleading",)),
+            "'pleading' does not exist. Choose one of: direct",
+        ),
         (Selection(attacks=("manual",)), "attack 'manual' does not exist"),
         (Selection(user_tasks=("user_task_77",)), "user task 'user_task_77' does not exist"),
         (Selection(injection_tasks=("goal",)), "injection task 'goal' does not exist"),
-        (Selection(attacks=(), clean=False), "nothing is left to run"),
+        (Selection(attacks=(), clean=False), "There is nothing to run"),
     ],
 )
 def test_what_does_not_exist_is_named(selection: Selection, complaint: str) -> None:

@@ -45,8 +45,8 @@ def test_the_suites_have_as_many_pairs_as_published(version: str, pairs: int) ->
 @pytest.mark.parametrize(
     ("version", "suite", "task", "goal", "complaint"),
     [
-        ("v9", "banking", "", "", "'v9' do not exist; there are: v1, .*v1.2.2"),
-        ("v1", "kitchen", "", "", "'kitchen' does not exist; there are: .*banking"),
+        ("v9", "banking", "", "", "'v9' do not exist. Choose one of: v1, .*v1.2.2"),
+        ("v1", "kitchen", "", "", "'kitchen' does not exist. Choose one of: .*banking"),
         ("v1", "banking", "user_task_99", "", "'banking' has no user task 'user_task_99'"),
         ("v1", "banking", "user_task_0", "x", "'banking' has no injection task 'x'"),
     ],

@@ -68,7 +68,7 @@ class Outline(HTMLParser):
 
 
 def attacked(**more: object) -> list[BenchmarkRun]:
-    """A clean run that lost a call, and an attack that got through."""
+    """A clean run with a blocked call, and a successful attack."""
     lost = run(steps=synthetic.conversation(blocked="user", hijacked=False))
     missed = run(goal=1, hijacked=True, utility=True, steps=synthetic.conversation())
     return [replace(each, **more) for each in (lost, missed)]  # type: ignore[arg-type]
@@ -96,10 +96,10 @@ def test_all_parts_are_there(html: str) -> None:
     outline = Outline(html)
     assert outline.open == []
     words = " ".join(outline.words)
-    for part in ("What was run", "taskshield bench a <b>", "Exam", "Cost", "Replays", "Table 3"):
+    for part in ("What was run", "taskshield bench a <b>", "Results", "Cost", "Replays", "Table 3"):
         assert part in words
     assert html.count("<svg") == 3  # two trade-offs, one heat map
-    assert html.count("Attacks that got through") == 2
+    assert html.count("Successful attacks") == 2
     anchors = {value for key, value in outline.attributes if key == "href" and value}
     ids = {f"#{value}" for key, value in outline.attributes if key == "id"}
     assert {each for each in anchors if not re.fullmatch("#m[0-9a-f]+", each)} <= ids

@@ -105,8 +105,8 @@ def test_what_the_figures_leave_out_is_said_in_words() -> None:
         run(goal=3),
     ]
     assert tables.suite_results(one(runs)).notes[1:] == (
-        "embedded judge: 1 of 3 attacks have a goal that AgentDojo knows no calls for; "
-        "1 attack came about by words alone, no tool call; "
+        "embedded judge: 1 of 3 attacks have a goal for which AgentDojo lists no calls; "
+        "1 attack reached the goal by text alone; "
         "left out because of an error: 1 run.",
     )
 

@@ -99,7 +99,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, payload: Payload | None) -> Item:
     """An item with an attack that plants this."""
     attack = Generator(name="of_the_test", tries="", generate=lambda scene: payload)
     monkeypatch.setitem(GENERATORS, "of_the_test", attack)
-    return replace(PAY, attack="planted")
+    return replace(PAY, attack="of_the_test")
 
 
 def test_a_clean_run_is_solved_with_and_without_a_shield(shield: Shield) -> None:

@@ -82,10 +82,10 @@ def test_what_no_later_request_would_escape_ends_the_exam(
 
 
 @every_provider
-def test_an_endpoint_that_is_not_there_ends_the_exam(provider: str) -> None:
+def test_an_endpoint_that_does_not_exist_ends_the_benchmark(provider: str) -> None:
     with Upstream(hang_up) as upstream:
         pass
-    with pytest.raises(ConfigError, match="agent: the endpoint cannot be reached"):
+    with pytest.raises(ConfigError, match="agent: The endpoint cannot be reached"):
         run(CLEAN, build_pipeline(agent(provider, upstream.url)), version=VERSION, agent=provider)
 
 
@@ -236,7 +236,7 @@ def test_an_error_inside_agentdojo_ends_one_run_and_is_not_quoted() -> None:
         BenchmarkRun(suite="banking", user_task="user_task_0", agent="x"),
         injection_task=PAY.injection_task,
         attack=PAY.attack,
-        error="the agent broke off (KeyError)",
+        error="The agent failed (KeyError).",
     )
 
 

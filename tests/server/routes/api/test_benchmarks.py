@@ -10,8 +10,8 @@ from tests.test_docs import ROOT
 
 
 def test_the_shipped_figures_are_those_of_the_results() -> None:
-    """Otherwise run `python lab/benchmarks/page_figures.py`."""
-    command = runpy.run_path(str(ROOT / "lab" / "benchmarks" / "page_figures.py"))
+    """Otherwise run `python lab/benchmarks/dashboard_figures.py`."""
+    command = runpy.run_path(str(ROOT / "lab" / "benchmarks" / "dashboard_figures.py"))
     same = command["SHIPPED"].read_text() == command["text"]()
     assert same  # the texts themselves are too long to be shown
 
