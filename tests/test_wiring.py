@@ -31,7 +31,7 @@ from taskshield.judges.cascade import CascadeJudge
 from taskshield.judges.llm.judge import LLMJudge
 from taskshield.judges.timeout import TimedJudge
 from taskshield.settings import PolicySettings, Settings
-from taskshield.wiring import adopt_judge, build_judge, judge_factory, wrapped
+from taskshield.wiring import build_judge, load_judge_factory, wrap_judge, wrap_own_judge
 from tests.judging import TableJudge
 from tests.model import Rules
 
@@ -97,7 +97,7 @@ def test_a_built_in_judge_and_its_client_get_every_option(
         max_answer_tokens=90,
         prompt_history_tokens=70,
     )
-    judge = judge_factory(kind)(options)
+    judge = load_judge_factory(kind)(options)
     assert isinstance(judge, LLMJudge) and judge.prompt_history_tokens == 70
     ((given, scripted),) = made
     assert given == {
@@ -127,19 +127,20 @@ def test_the_embedded_judge_is_the_default() -> None:
 
 
 @pytest.mark.parametrize("judge", ["embedded", "cascade"])
-def test_a_judge_that_reads_no_objectives_cannot_be_told_to_always_judge_by_them(
+def test_a_judge_without_objectives_refuses_the_policy_that_demands_them(
     judge: str,
 ) -> None:
     settings = Settings(judge=judge, llm="mine:m", policy=PolicySettings(objectives="on"))
-    with pytest.raises(ConfigError, match=r"^policy\.objectives: the judge"):
+    with pytest.raises(ConfigError, match=r"^policy\.objectives: The judge"):
         build_judge(settings)
 
 
-def test_an_unknown_judge_is_an_error_that_lists_the_known() -> None:
+def test_the_error_on_an_unknown_judge_lists_the_known_ones() -> None:
     with pytest.raises(
-        ConfigError, match="'nobody' is not a known judge; .*allow-all, anthropic, .*openai"
+        ConfigError,
+        match="'unknown' is not a known judge. Known judges: .*allow-all, anthropic, .*openai",
     ):
-        judge_factory("nobody")
+        load_judge_factory("unknown")
 
 
 def test_a_plugin_gets_the_settings(registered: Callable[[str, str], None]) -> None:
@@ -178,8 +179,8 @@ def test_a_key_is_not_shown_by_the_options() -> None:
 
 def test_a_broken_plugin_raises(registered: Callable[[str, str], None]) -> None:
     registered("broken", "tests.no_such_module:plugin")
-    with pytest.raises(ConfigError, match="'broken' cannot be loaded: ModuleNotFoundError"):
-        judge_factory("broken")
+    with pytest.raises(ConfigError, match="'broken' cannot be loaded .ModuleNotFoundError"):
+        load_judge_factory("broken")
 
 
 def test_a_missing_extra_is_passed_on(registered: Callable[[str, str], None]) -> None:
@@ -190,10 +191,10 @@ def test_a_missing_extra_is_passed_on(registered: Callable[[str, str], None]) ->
 
 def test_time_budget_and_cache_are_wrapped_around_the_judge() -> None:
     plain = TableJudge()
-    assert isinstance(wrapped(plain, Settings()), CachedJudge)
-    assert isinstance(wrapped(plain, Settings(cache_entries=0)), TimedJudge)
-    assert isinstance(wrapped(plain, Settings(cache_entries=0, budget_calls=1)), BudgetJudge)
-    assert isinstance(wrapped(plain, Settings(cache_entries=0, budget_tokens=1)), BudgetJudge)
+    assert isinstance(wrap_judge(plain, Settings()), CachedJudge)
+    assert isinstance(wrap_judge(plain, Settings(cache_entries=0)), TimedJudge)
+    assert isinstance(wrap_judge(plain, Settings(cache_entries=0, budget_calls=1)), BudgetJudge)
+    assert isinstance(wrap_judge(plain, Settings(cache_entries=0, budget_tokens=1)), BudgetJudge)
 
 
 def test_the_wrappers_keep_to_the_settings() -> None:
@@ -203,11 +204,11 @@ def test_the_wrappers_keep_to_the_settings() -> None:
             raise AssertionError
 
     user = text_message(Level.USER, "go")
-    slow = wrapped(Slow(), Settings(timeout_s=0.02, request_timeout_s=50))
+    slow = wrap_judge(Slow(), Settings(timeout_s=0.02, request_timeout_s=50))
     with pytest.raises(JudgeTimeout, match="within 0.02 s"):
         asyncio.run(slow.tasks(user, SessionView()))
     for settings in (Settings(budget_calls=1), Settings(budget_tokens=1)):
-        judge = wrapped(TableJudge(), settings)
+        judge = wrap_judge(TableJudge(), settings)
         asyncio.run(judge.tasks(user, SessionView()))
         with pytest.raises(JudgeBudgetExceeded):
             asyncio.run(judge.tasks(text_message(Level.USER, "on"), SessionView()))
@@ -216,7 +217,7 @@ def test_the_wrappers_keep_to_the_settings() -> None:
 
 def test_the_cache_remembers_as_many_answers_as_the_settings_say() -> None:
     inner = TableJudge()
-    judge = wrapped(inner, Settings(cache_entries=2))
+    judge = wrap_judge(inner, Settings(cache_entries=2))
     users = [text_message(Level.USER, text) for text in ("one", "two", "three")]
     for user in (*users[:2], *users[:2]):
         asyncio.run(judge.tasks(user, SessionView()))
@@ -227,14 +228,14 @@ def test_the_cache_remembers_as_many_answers_as_the_settings_say() -> None:
 
 
 def test_the_factories_make_llm_judges() -> None:
-    factory = judge_factory("openai")
+    factory = load_judge_factory("openai")
     assert isinstance(factory(JudgeOptions(model="m", api_key="k")), LLMJudge)
 
 
 def test_the_cache_of_an_llm_judge_knows_how_far_it_looks_back() -> None:
     def asked(tokens: int) -> int:
         client = Rules().client()
-        judge = wrapped(LLMJudge(client, prompt_history_tokens=tokens), Settings())
+        judge = wrap_judge(LLMJudge(client, prompt_history_tokens=tokens), Settings())
         for number in range(2):
             old = HistoryEntry(message=text_message(Level.ASSISTANT, f"{number}" * 400))
             new = HistoryEntry(message=text_message(Level.ASSISTANT, "x" * 400))
@@ -325,13 +326,13 @@ def test_a_cascade_goes_by_the_threshold_of_the_policy(epsilon: float | None) ->
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (Settings(judge="cascade"), "^llm: the judge 'cascade' needs one, .*TASKSHIELD_LLM"),
-        (Settings(judge="cascade:m"), "^llm: the judge 'cascade' needs one"),
-        (Settings(judge="cascade", llm="nobody:m"), "^llm: 'nobody' is not a known judge"),
+        (Settings(judge="cascade"), "^llm: The judge 'cascade' needs an LLM, .*TASKSHIELD_LLM"),
+        (Settings(judge="cascade:m"), "^llm: The judge 'cascade' needs an LLM"),
+        (Settings(judge="cascade", llm="unknown:m"), "^llm: 'unknown' is not a known judge"),
         (Settings(judge="cascade", llm="cascade"), "^llm: 'cascade' is not a known .*: embedded, "),
-        (Settings(judge="mine:m", llm="mine:m"), "^llm: only the judge 'cascade'"),
-        (Settings(judge="nobody"), "^judge: 'nobody' .* there are: cascade, embedded, mine$"),
-        (Settings(llm="mine:m"), "^llm: only the judge 'cascade'"),
+        (Settings(judge="mine:m", llm="mine:m"), "^llm: Only the judge 'cascade'"),
+        (Settings(judge="unknown"), "^judge: 'unknown' .* judges: cascade, embedded, mine.$"),
+        (Settings(llm="mine:m"), "^llm: Only the judge 'cascade'"),
     ],
 )
 @pytest.mark.usefixtures("cascading")
@@ -347,8 +348,8 @@ def test_a_cascade_needs_the_embedded_judge(registered: Callable[[str, str], Non
 
 
 def test_a_judge_of_ones_own_asks_no_llm() -> None:
-    with pytest.raises(ConfigError, match="^llm: only the judge 'cascade'"):
-        adopt_judge(TableJudge(), Settings(llm="mine:m"))
+    with pytest.raises(ConfigError, match="^llm: Only the judge 'cascade'"):
+        wrap_own_judge(TableJudge(), Settings(llm="mine:m"))
 
 
 @pytest.mark.usefixtures("cascading")
@@ -360,5 +361,5 @@ def test_a_shield_tells_what_a_cascade_saved(monkeypatch: pytest.MonkeyPatch) ->
         session.tool_call("send_money", {"to": "Ada"})
         assert (shield.usage.saved, session.state.usage.saved) == (1, 1)
         assert shield.usage.fallbacks == 0
-    with pytest.raises(ConfigError, match="^llm: only the judge"):
+    with pytest.raises(ConfigError, match="^llm: Only the judge"):
         Shield(TableJudge())

@@ -1,4 +1,4 @@
-"""From settings to a judge. The one place that picks implementations."""
+"""Builds the judge that the settings name. The one place that chooses implementations."""
 
 from collections.abc import Callable
 from importlib.metadata import entry_points
@@ -15,9 +15,9 @@ from taskshield.judges.timeout import TimedJudge
 from taskshield.settings import Settings
 
 JUDGES = "taskshield.judges"
-"""Entry-point group of judges. Built-ins and plugins register in the same way."""
+"""Entry-point group of judges, built-in ones and plugins."""
 CASCADE = "cascade"
-"""The judge that is made of two others, and so has no entry point."""
+"""This judge has no entry point: it is made of two others."""
 EMBEDDED = "embedded"
 
 JudgeFactory = Callable[[JudgeOptions], Judge]
@@ -32,86 +32,94 @@ def build_judge(settings: Settings) -> Judge:
     kind = settings.judge.partition(":")[0]
     if kind in (EMBEDDED, CASCADE) and settings.policy.objectives == "on":
         raise ConfigError(
-            f"policy.objectives: the judge {kind!r} reads no objectives from a system message;"
-            ' choose another judge, or "auto" or "off"'
+            f"policy.objectives: The judge {kind!r} cannot read objectives from a system message."
+            ' Use "auto" or "off", or an LLM judge.'
         )
     if kind == CASCADE:
-        return _cascade(settings)
-    _without_llm(settings)
-    judge = _made("judge", settings.judge, settings)
-    if kind == EMBEDDED:  # it costs nothing, and remembers by itself what it has read
+        return _build_cascade(settings)
+    _refuse_llm(settings)
+    judge = _make_judge("judge", settings.judge, settings)
+    if kind == EMBEDDED:  # it costs nothing and has a cache of its own
         return TimedJudge(judge, seconds=settings.timeout_s)
-    return wrapped(judge, settings)
+    return wrap_judge(judge, settings)
 
 
 def build_value_tracer() -> ValueTracer:
-    """What traces the values of a stored conversation's calls, whichever judge decided."""
+    """The tracer for values in the calls of a stored conversation, whichever judge decided."""
     # Not at the top: `import taskshield` comes through here, and the CLI and hooks need no tracer.
     from taskshield.judges.embedded.evidence.value_tracer import EmbeddedValueTracer
 
     return EmbeddedValueTracer()
 
 
-def adopt_judge(judge: Judge, settings: Settings) -> Judge:
-    """A judge of the caller's own, with timeout, budget and cache around it.
+def wrap_own_judge(judge: Judge, settings: Settings) -> Judge:
+    """The caller's own judge, with timeout, budget and cache around it.
 
     Raises:
         ConfigError: The settings are for another judge.
     """
-    _without_llm(settings)
-    return wrapped(judge, settings)
+    _refuse_llm(settings)
+    return wrap_judge(judge, settings)
 
 
-def judge_factory(kind: str, *, key: str = "judge") -> JudgeFactory:
-    """The factory registered under this name. An unknown or broken one raises."""
+def load_judge_factory(kind: str, *, key: str = "judge") -> JudgeFactory:
+    """The factory that is registered under this name.
+
+    Raises:
+        ConfigError: No factory is, or it cannot be loaded.
+    """
     found = {entry.name: entry for entry in entry_points(group=JUDGES)}
     if kind not in found:
         known = ", ".join(sorted(found if key == "llm" else {*found, CASCADE}))
-        raise ConfigError(f"{key}: {kind!r} is not a known judge; there are: {known}")
+        raise ConfigError(f"{key}: {kind!r} is not a known judge. Known judges: {known}.")
     try:
         factory: JudgeFactory = found[kind].load()
     except TaskShieldError:
         raise
     except Exception as error:
-        raise ConfigError(f"{key}: {kind!r} cannot be loaded: {type(error).__name__}") from error
+        raise ConfigError(
+            f"{key}: The judge {kind!r} cannot be loaded ({type(error).__name__})."
+        ) from error
     return factory
 
 
-def wrapped(judge: Judge, settings: Settings) -> Judge:
-    """The judge with its time and spending bounded and its answers remembered."""
-    looked_at = judge.prompt_history_tokens if isinstance(judge, LLMJudge) else None
+def wrap_judge(judge: Judge, settings: Settings) -> Judge:
+    """The judge with limits on time, calls and tokens, and a cache of its answers."""
+    history_tokens = judge.prompt_history_tokens if isinstance(judge, LLMJudge) else None
     judge = TimedJudge(judge, seconds=settings.timeout_s)
     if settings.budget_calls is not None or settings.budget_tokens is not None:
         judge = BudgetJudge(judge, calls=settings.budget_calls, tokens=settings.budget_tokens)
     if settings.cache_entries:
-        judge = CachedJudge(judge, entries=settings.cache_entries, history_tokens=looked_at)
+        judge = CachedJudge(judge, entries=settings.cache_entries, history_tokens=history_tokens)
     return judge
 
 
-def _cascade(settings: Settings) -> Judge:
-    """The embedded judge before an LLM. Only what costs money has a budget and a cache."""
+def _build_cascade(settings: Settings) -> Judge:
+    """The embedded judge before an LLM, which alone has a budget and a cache: it costs money."""
     if settings.llm is None:
         raise ConfigError(
-            f"llm: the judge {CASCADE!r} needs one, e.g. openai:gpt-4o-mini, as the argument llm,"
-            " with --llm on the command line, in TASKSHIELD_LLM or in the settings file"
+            f"llm: The judge {CASCADE!r} needs an LLM, e.g. openai:gpt-4o-mini. Give it as the"
+            " argument llm, with --llm, in TASKSHIELD_LLM or in the settings file."
         )
     return CascadeJudge(
-        _made("judge", settings.judge.replace(CASCADE, EMBEDDED, 1), settings),
-        wrapped(_made("llm", settings.llm, settings), settings),
+        _make_judge("judge", settings.judge.replace(CASCADE, EMBEDDED, 1), settings),
+        wrap_judge(_make_judge("llm", settings.llm, settings), settings),
         settings.cascade.to_options(),
         epsilon=settings.policy.epsilon,
     )
 
 
-def _without_llm(settings: Settings) -> None:
+def _refuse_llm(settings: Settings) -> None:
     if settings.llm is not None:
-        raise ConfigError(f"llm: only the judge {CASCADE!r} asks one; it is not the judge here")
+        raise ConfigError(
+            f"llm: Only the judge {CASCADE!r} uses an LLM beside it. Remove llm, or use that judge."
+        )
 
 
-def _made(key: str, name: str, settings: Settings) -> Judge:
+def _make_judge(key: str, name: str, settings: Settings) -> Judge:
     """The judge that the setting `key` names."""
     kind, _, model = name.partition(":")
-    return judge_factory(kind, key=key)(_options(model, settings))
+    return load_judge_factory(kind, key=key)(_options(model, settings))
 
 
 def _options(model: str, settings: Settings) -> JudgeOptions:

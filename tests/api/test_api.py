@@ -292,14 +292,14 @@ def test_calls_without_ids_get_their_own() -> None:
         assert len({verdict.call.id for verdict in decision.calls}) == 2
 
 
-def test_a_sync_tool_that_gives_something_to_await_is_an_error() -> None:
+def test_a_sync_tool_that_returns_a_coroutine_is_an_error() -> None:
     async def later() -> str:
         return "x"
 
     with Shield(TableJudge()) as shield:
         session = shield.session()
         session.user("go")
-        with pytest.raises(TypeError, match="must be async"):
+        with pytest.raises(TypeError, match="Declare it with `async def`"):
             session.guard(lambda: later(), name="get_page")()
 
 
@@ -365,28 +365,28 @@ def test_an_async_shield_works_in_the_callers_loop() -> None:
     assert decision.calls[0].tier is Tier.EXTERNAL and decision.action == "revise"
 
 
-def test_a_portal_starts_when_used_and_can_be_closed_twice() -> None:
-    portal = BackgroundLoop()
-    portal.close()
+def test_a_background_loop_starts_when_used_and_can_be_closed_twice() -> None:
+    loop = BackgroundLoop()
+    loop.close()
 
     async def where() -> str:
         return threading.current_thread().name
 
-    assert portal.call(where()) == "taskshield"
-    portal.close()
-    portal.close()
-    assert portal.call(where()) == "taskshield"
-    portal.close()
+    assert loop.call(where()) == "taskshield"
+    loop.close()
+    loop.close()
+    assert loop.call(where()) == "taskshield"
+    loop.close()
 
 
-def test_the_thread_of_a_portal_keeps_no_process_alive_and_ends_with_it() -> None:
+def test_the_thread_of_a_background_loop_keeps_no_process_alive_and_ends_with_it() -> None:
     async def thread() -> threading.Thread:
         return threading.current_thread()
 
-    portal = BackgroundLoop()
-    own = portal.call(thread())
+    loop = BackgroundLoop()
+    own = loop.call(thread())
     assert own.daemon and own.is_alive()
-    portal.close()
+    loop.close()
     assert not own.is_alive()
 
 
@@ -403,7 +403,7 @@ def test_closing_a_shield_ends_its_thread() -> None:
 
 
 def test_interrupting_a_wait_cancels_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    portal = BackgroundLoop()
+    loop = BackgroundLoop()
     started, cancelled = threading.Event(), threading.Event()
 
     async def work() -> None:
@@ -419,28 +419,28 @@ def test_interrupting_a_wait_cancels_the_work(monkeypatch: pytest.MonkeyPatch) -
             raise KeyboardInterrupt
 
     def submit(work: Coroutine[Any, Any, None]) -> Future[None]:
-        real = BackgroundLoop.submit(portal, work)
+        real = BackgroundLoop.submit(loop, work)
         future = Interrupted()
         future.add_done_callback(lambda _: real.cancel())
         return future
 
-    monkeypatch.setattr(portal, "submit", submit)
+    monkeypatch.setattr(loop, "submit", submit)
     with pytest.raises(KeyboardInterrupt):
-        portal.call(work())
+        loop.call(work())
     assert cancelled.wait(10)
-    portal.close()
+    loop.close()
 
 
-def test_closing_a_portal_cancels_what_still_runs() -> None:
-    portal = BackgroundLoop()
+def test_closing_a_background_loop_cancels_running_work() -> None:
+    loop = BackgroundLoop()
     started = threading.Event()
 
     async def work() -> None:
         started.set()
         await asyncio.sleep(60)
 
-    future = portal.submit(work())
+    future = loop.submit(work())
     assert started.wait(10)
-    portal.close()
+    loop.close()
     with pytest.raises(CancelledError):
         future.result(10)

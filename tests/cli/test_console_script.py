@@ -119,7 +119,7 @@ def test_a_full_disk_is_one_line() -> None:
     with endpoint() as upstream, open("/dev/full", "wb") as full:
         done = run(command(upstream, HIJACKED), stdout=full)
     assert done.returncode == 2
-    assert done.stderr == b"taskshield: error: input or output failed: No space left on device\n"
+    assert done.stderr == b"taskshield: error: Input or output failed: No space left on device.\n"
 
 
 def test_an_interrupt_exits_with_130_and_no_traceback() -> None:

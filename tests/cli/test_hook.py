@@ -176,13 +176,13 @@ def test_a_running_server_is_asked(ask: Ask, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("status", [200, 302, 404, 500])
-def test_somebody_else_at_the_address_is_not_believed(ask: Ask, status: int) -> None:
+def test_another_server_at_the_url_is_not_trusted(ask: Ask, status: int) -> None:
     elsewhere = {"Location": "http://127.0.0.1:1/"}
     with Upstream(answer(b"{}", status=status, headers=elsewhere)) as upstream:
         refused = ask(EVIL, "--url", upstream.url)
     assert permission(refused) == "deny"
     reason = refused["hookSpecificOutput"]["permissionDecisionReason"]
-    assert f"no taskshield answers there (status {status})" in reason
+    assert f"The server at --url is not a taskshield server (status {status})." in reason
 
 
 def test_a_wrong_command_line_is_status_2(capsys: Captured) -> None:

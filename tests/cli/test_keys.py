@@ -31,7 +31,7 @@ def stored(url: str) -> tuple[ApiKey, ...]:
 def made(store: str, capsys: Captured, *options: str) -> str:
     assert main(["keys", "create", "--name", "laptop", "--store", store, *options]) == 0
     out, err = capsys.readouterr()
-    assert re.fullmatch(r"tsk_[\w-]{40,}\n", out) and "is not shown again" in err
+    assert re.fullmatch(r"tsk_[\w-]{40,}\n", out) and "It is not shown again" in err
     return out.strip()
 
 
@@ -68,7 +68,7 @@ def test_a_revoked_key_stays_in_the_list(store: str, capsys: Captured) -> None:
     made(store, capsys)
     (key,) = stored(store)
     assert main(["keys", "revoke", key.id, "--store", store]) == 0
-    assert "revoked the key" in capsys.readouterr().err
+    assert "Revoked the key" in capsys.readouterr().err
     assert main(["keys", "revoke", key.id, "--store", store]) == 2
     assert "no key" in capsys.readouterr().err
     assert main(["keys", "list", "--store", store]) == 0

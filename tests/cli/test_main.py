@@ -51,7 +51,7 @@ def test_a_wrong_command_line_exits_with_2(arguments: tuple[str, ...], capsys: C
 
 def test_a_missing_file_is_one_line(capsys: Captured) -> None:
     assert complaint(capsys, "none.json") == (
-        "taskshield: error: none.json: No such file or directory\n"
+        "taskshield: error: none.json: No such file or directory.\n"
     )
 
 

@@ -1,1 +1,1 @@
-"""What people hold: shields and their sessions, async and sync."""
+"""Shields and their sessions, async and sync: the library's front."""

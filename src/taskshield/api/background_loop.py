@@ -1,6 +1,6 @@
 """An event loop in a thread, for callers that have none.
 
-asyncio is imported when the loop is needed: it is a third of the time of `import taskshield`.
+asyncio is imported when the loop starts: it is a third of the time of `import taskshield`.
 """
 
 import threading
@@ -17,10 +17,10 @@ Result = TypeVar("Result")
 
 
 class BackgroundLoop:
-    """Runs coroutines on one loop of its own, so that connections outlive the single call.
+    """Runs coroutines on one loop of its own, so that connections last longer than one call.
 
-    The thread starts with the first call and is a daemon: a forgotten `close` does not keep the
-    process alive.
+    The thread starts with the first call. It is a daemon: a process ends even if `close` was not
+    called.
     """
 
     def __init__(self) -> None:
@@ -29,20 +29,23 @@ class BackgroundLoop:
         self._thread: threading.Thread | None = None
 
     def submit(self, work: Coroutine[Any, Any, Result]) -> "Future[Result]":
-        """Start the work; the caller waits where and how it likes."""
+        """Start the work and return at once."""
         import asyncio
 
         return asyncio.run_coroutine_threadsafe(work, self._running())
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Do the work and wait for it. Interrupting the wait cancels the work.
+        """Do the work and wait for it. An interrupted wait cancels the work.
 
         Raises:
-            ConversationError: The caller is itself on the loop, which would wait for itself.
+            ConversationError: The caller runs on the loop, which would wait for itself.
         """
         if threading.current_thread() is self._thread:
             work.close()
-            raise ConversationError("a callback of the shield cannot use its sync methods")
+            raise ConversationError(
+                "A callback of the shield called one of its sync methods, which would never return."
+                " Use AsyncShield, or call the method from another thread."
+            )
         future = self.submit(work)
         try:
             return future.result()
@@ -51,7 +54,7 @@ class BackgroundLoop:
             raise
 
     def close(self) -> None:
-        """Stop the loop; work that is still under way is cancelled."""
+        """Stop the loop and cancel running work."""
         with self._lock:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None

@@ -1,4 +1,4 @@
-"""Sessions as users hold them: async, and the same for code without an event loop."""
+"""Sessions of the library: async, and the same for code without an event loop."""
 
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -19,17 +19,17 @@ from taskshield.engine.tool_functions import arguments_of, guarded_call, is_asyn
 T = TypeVar("T")
 
 AnyToolCall = ToolCall | Mapping[str, Any]
-"""A call as our own value, or as the dict of an OpenAI or Anthropic message."""
+"""A tool call as our own value, or as the dict of an OpenAI or Anthropic message."""
 
 
 class AsyncSession(EngineSession):
-    """One conversation under guard. Make it with `AsyncShield.session`."""
+    """One guarded conversation. Make it with `AsyncShield.session`."""
 
     async def assistant(
         self, text: str | None = None, tool_calls: Iterable[AnyToolCall] = ()
     ) -> Decision:
-        """Check what the agent says and wants to do, all in one go."""
-        return await super().assistant(text, [_call(call) for call in tool_calls])
+        """Check what the agent says and all its tool calls together."""
+        return await super().assistant(text, [_parse_call(call) for call in tool_calls])
 
     def to_json(self) -> str:
         """All that the session knows, for `AsyncShield.from_json`."""
@@ -39,18 +39,18 @@ class AsyncSession(EngineSession):
 
 
 class Session:
-    """One conversation under guard, for code without an event loop. Make it with `Shield.session`.
+    """One guarded conversation, for code without an event loop. Make it with `Shield.session`.
 
-    Every method is the one of the same name of `AsyncSession`, run to its end.
+    Every method runs the method of the same name of `AsyncSession` to its end.
     """
 
-    def __init__(self, session: AsyncSession, portal: BackgroundLoop) -> None:
+    def __init__(self, session: AsyncSession, loop: BackgroundLoop) -> None:
         self._session = session
-        self._portal = portal
+        self._loop = loop
 
     @property
     def state(self) -> SessionState:
-        """What the session knows now."""
+        """All that the session knows now."""
         return self._session.state
 
     @property
@@ -60,48 +60,48 @@ class Session:
 
     @property
     def rounds_left(self) -> int:
-        """Feedback rounds left in this turn; at 0 a misaligned call is blocked for good."""
+        """Feedback rounds left in this turn; at 0 a misaligned call is blocked."""
         return self._session.rounds_left
 
     @property
     def exhausted(self) -> bool:
-        """Whether the rounds of this turn are spent."""
+        """Whether no feedback round is left in this turn."""
         return self._session.exhausted
 
     def user(self, text: str) -> Decision:
-        """Take in what the user says: the task set grows."""
-        return self._portal.call(self._session.user(text))
+        """Add a message of the user. The task set grows."""
+        return self._loop.call(self._session.user(text))
 
     def assistant(
         self, text: str | None = None, tool_calls: Iterable[AnyToolCall] = ()
     ) -> Decision:
-        """Check what the agent says and wants to do, all in one go."""
-        return self._portal.call(self._session.assistant(text, tool_calls))
+        """Check what the agent says and all its tool calls together."""
+        return self._loop.call(self._session.assistant(text, tool_calls))
 
     def tool_call(self, name: str, arguments: Arguments, *, id: str | None = None) -> Decision:
         """Check one tool call before it runs."""
-        return self._portal.call(self._session.tool_call(name, arguments, id=id))
+        return self._loop.call(self._session.tool_call(name, arguments, id=id))
 
     def tool_output(self, call_id: str, text: str, *, is_error: bool = False) -> Decision:
         """Check what a tool returned before the agent reads it."""
-        return self._portal.call(self._session.tool_output(call_id, text, is_error=is_error))
+        return self._loop.call(self._session.tool_output(call_id, text, is_error=is_error))
 
     def add(self, message: Message) -> Decision:
-        """Take in a message of any level."""
-        return self._portal.call(self._session.add(message))
+        """Add a message of any level, and check it."""
+        return self._loop.call(self._session.add(message))
 
     def approve(self, decision: Decision) -> None:
-        """Let through, once and in this turn of the user, what the decision held back."""
-        self._in_loop(self._session.approve, decision)
+        """Allow what the decision blocked: once, and only until the user speaks again."""
+        self._run_on_loop(self._session.approve, decision)
 
     def declare(self, *tools: ToolSpec) -> None:
-        """Tell the session about more tools."""
-        self._in_loop(self._session.declare, *tools)
+        """Add tools that the agent may call."""
+        self._run_on_loop(self._session.declare, *tools)
 
     def guard(self, function: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
         """Wrap a Python tool; sync stays sync and runs in the caller's thread, async stays async.
 
-        A call that is not allowed is not executed; its feedback is returned instead.
+        A call that is not allowed is not executed; the wrapper returns the feedback instead.
         """
         spec = spec_of(function, name)
         self.declare(spec)
@@ -110,7 +110,7 @@ class Session:
             @wraps(function)
             async def guarded_async(*args: Any, **kwargs: Any) -> Any:
                 run = partial(function, *args, **kwargs)
-                checks = _AwaitedChecks(self._session, self._portal)
+                checks = _AwaitableChecks(self._session, self._loop)
                 arguments = arguments_of(function, args, kwargs)
                 return await guarded_call(checks, spec.name, arguments, run)
 
@@ -122,10 +122,10 @@ class Session:
                 result = function(*args, **kwargs)
                 if iscoroutine(result):
                     result.close()
-                    raise TypeError("a tool that gives something to await must be async")
+                    raise TypeError("The tool returned a coroutine. Declare it with `async def`.")
                 return result
 
-            checks = _BlockingChecks(self._session, self._portal)
+            checks = _BlockingChecks(self._session, self._loop)
             arguments = arguments_of(function, args, kwargs)
             return without_waiting(guarded_call(checks, spec.name, arguments, run))
 
@@ -135,56 +135,58 @@ class Session:
         """All that the session knows, for `Shield.from_json`."""
         return self._session.to_json()
 
-    def _in_loop(self, change: Callable[..., None], *args: object) -> None:
+    def _run_on_loop(self, change: Callable[..., None], *args: object) -> None:
         async def work() -> None:
             change(*args)
 
-        self._portal.call(work())
+        self._loop.call(work())
 
 
 class _BlockingChecks:
-    """Checks that are over when they are asked for: awaiting them never gives up control."""
+    """Checks that block until they are done: awaiting one never suspends."""
 
-    def __init__(self, session: AsyncSession, portal: BackgroundLoop) -> None:
+    def __init__(self, session: AsyncSession, loop: BackgroundLoop) -> None:
         self._session = session
-        self._portal = portal
+        self._loop = loop
 
     async def tool_call(self, name: str, arguments: Mapping[str, object]) -> Decision:
-        return self._portal.call(self._session.tool_call(name, arguments))
+        return self._loop.call(self._session.tool_call(name, arguments))
 
     async def tool_output(self, call_id: str, text: str, *, is_error: bool = False) -> Decision:
-        return self._portal.call(self._session.tool_output(call_id, text, is_error=is_error))
+        return self._loop.call(self._session.tool_output(call_id, text, is_error=is_error))
 
 
-class _AwaitedChecks:
-    """Checks that run on the portal's loop while the caller's own loop goes on."""
+class _AwaitableChecks:
+    """Checks that run on the background loop while the caller's own loop keeps running."""
 
-    def __init__(self, session: AsyncSession, portal: BackgroundLoop) -> None:
+    def __init__(self, session: AsyncSession, loop: BackgroundLoop) -> None:
         self._session = session
-        self._portal = portal
+        self._loop = loop
 
     async def tool_call(self, name: str, arguments: Mapping[str, object]) -> Decision:
-        return await self._elsewhere(self._session.tool_call(name, arguments))
+        return await self._on_background_loop(self._session.tool_call(name, arguments))
 
     async def tool_output(self, call_id: str, text: str, *, is_error: bool = False) -> Decision:
-        return await self._elsewhere(self._session.tool_output(call_id, text, is_error=is_error))
+        return await self._on_background_loop(
+            self._session.tool_output(call_id, text, is_error=is_error)
+        )
 
-    async def _elsewhere(self, work: Coroutine[Any, Any, Decision]) -> Decision:
+    async def _on_background_loop(self, work: Coroutine[Any, Any, Decision]) -> Decision:
         import asyncio  # not above: it is a third of the time of `import taskshield`
 
-        return await asyncio.wrap_future(self._portal.submit(work))
+        return await asyncio.wrap_future(self._loop.submit(work))
 
 
 def without_waiting(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that never suspends, for code that is written once for both."""
+    """The result of a coroutine that never suspends: code written once serves sync and async."""
     try:
         work.send(None)
     except StopIteration as done:
         return cast(T, done.value)
-    raise AssertionError("a blocking check suspended")
+    raise AssertionError("A blocking check suspended.")
 
 
-def _call(call: AnyToolCall) -> ToolCall:
+def _parse_call(call: AnyToolCall) -> ToolCall:
     if isinstance(call, ToolCall):
         return call
     if not call.get("id"):

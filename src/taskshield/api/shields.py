@@ -1,6 +1,6 @@
 """Shields: settings and a judge, from which sessions are made.
 
-Settings and wiring are imported when a shield is made: they bring pydantic, which would more than
+Settings and wiring are imported when a shield is made: they import pydantic, which would more than
 double the time of `import taskshield`.
 """
 
@@ -27,7 +27,7 @@ AnyTool = ToolSpec | Mapping[str, Any]
 
 
 class AsyncShield:
-    """A guard for any number of concurrent conversations."""
+    """A configured guard for any number of concurrent conversations."""
 
     def __init__(
         self,
@@ -37,26 +37,26 @@ class AsyncShield:
         on_decision: Callable[[Decision], None] | None = None,
         **settings: Any,
     ) -> None:
-        """Make a shield. It connects when it is first used.
+        """Make a shield. It connects at its first check.
 
         Args:
             judge: A name such as "openai:gpt-4o-mini" or "cascade", or a judge of your own.
             config: A YAML or TOML file with settings.
-            on_decision: Called with every decision, e.g. to log it. It must not block.
+            on_decision: Called with every decision, e.g. to log it. It must return at once.
             **settings: Any key of `Settings`: base_url, api_key, timeout_s, llm, policy, ...
 
         Raises:
             ConfigError: A setting is wrong; the message names its key.
         """
         from taskshield.settings import load
-        from taskshield.wiring import adopt_judge, build_judge
+        from taskshield.wiring import build_judge, wrap_own_judge
 
         named = judge if isinstance(judge, str) else None
         self._settings = load({**settings, "judge": named}, config=config)
         if judge is None or isinstance(judge, str):
             self._judge = build_judge(self._settings)
         else:
-            self._judge = adopt_judge(judge, self._settings)
+            self._judge = wrap_own_judge(judge, self._settings)
         self._policy = self._settings.policy.to_policy()
         self._notify = on_decision
         self._counters = Counters()
@@ -69,23 +69,23 @@ class AsyncShield:
 
     @property
     def counters(self) -> Counters:
-        """Checks made, skipped and failed, over all sessions."""
+        """Checks executed, skipped and failed, over all sessions."""
         return self._counters
 
     @property
     def usage(self) -> Usage:
-        """Model calls and tokens spent, and calls saved, over all sessions."""
+        """Model calls and tokens used, and calls saved, over all sessions."""
         return self._usage
 
     def session(
         self, *, tools: Iterable[AnyTool] = (), system: str = "", id: str | None = None
     ) -> AsyncSession:
-        """Begin a conversation.
+        """Start a conversation.
 
         Args:
-            tools: The tools that the agent has.
+            tools: The tools that the agent may call.
             system: The system message.
-            id: Your own name for the session.
+            id: Your own id for the session; a random one if you give none.
         """
         given = list(tools)
         read = openai_chat.parse(
@@ -101,13 +101,13 @@ class AsyncShield:
         )
 
     def resume(self, state: SessionState) -> AsyncSession:
-        """Go on with a conversation from what its session knew (`AsyncSession.state`)."""
+        """Resume a conversation from the state of its session (`AsyncSession.state`)."""
         return AsyncSession(
             judge=self._judge, policy=self._policy, state=state, on_decision=self._record
         )
 
     def from_json(self, text: str) -> AsyncSession:
-        """Go on with a conversation that `AsyncSession.to_json` wrote down.
+        """Resume a conversation from the text that `AsyncSession.to_json` returned.
 
         Raises:
             WireFormatError: The text is not a session.
@@ -139,7 +139,7 @@ class AsyncShield:
 
 
 class Shield:
-    """A guard for code without an event loop: `AsyncShield`, run in a thread of its own."""
+    """`AsyncShield` for code without an event loop. It runs in a thread of its own."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class Shield:
     ) -> None:
         """Make a shield; the arguments are those of `AsyncShield`."""
         self._shield = AsyncShield(judge, config=config, on_decision=on_decision, **settings)
-        self._portal = BackgroundLoop()
+        self._loop = BackgroundLoop()
 
     @property
     def settings(self) -> "Settings":
@@ -160,34 +160,34 @@ class Shield:
 
     @property
     def counters(self) -> Counters:
-        """Checks made, skipped and failed, over all sessions."""
+        """Checks executed, skipped and failed, over all sessions."""
         return self._shield.counters
 
     @property
     def usage(self) -> Usage:
-        """Model calls and tokens spent, and calls saved, over all sessions."""
+        """Model calls and tokens used, and calls saved, over all sessions."""
         return self._shield.usage
 
     def session(
         self, *, tools: Iterable[AnyTool] = (), system: str = "", id: str | None = None
     ) -> Session:
-        """Begin a conversation; the arguments are those of `AsyncShield.session`."""
-        return Session(self._shield.session(tools=tools, system=system, id=id), self._portal)
+        """Start a conversation; the arguments are those of `AsyncShield.session`."""
+        return Session(self._shield.session(tools=tools, system=system, id=id), self._loop)
 
     def resume(self, state: SessionState) -> Session:
-        """Go on with a conversation from what its session knew (`Session.state`)."""
-        return Session(self._shield.resume(state), self._portal)
+        """Resume a conversation from the state of its session (`Session.state`)."""
+        return Session(self._shield.resume(state), self._loop)
 
     def from_json(self, text: str) -> Session:
-        """Go on with a conversation that `Session.to_json` wrote down."""
-        return Session(self._shield.from_json(text), self._portal)
+        """Resume a conversation from the text that `Session.to_json` returned."""
+        return Session(self._shield.from_json(text), self._loop)
 
     def close(self) -> None:
         """Close connections and stop the thread."""
         try:
-            self._portal.call(self._shield.aclose())
+            self._loop.call(self._shield.aclose())
         finally:
-            self._portal.close()
+            self._loop.close()
 
     def __enter__(self) -> Self:
         return self

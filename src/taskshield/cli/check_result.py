@@ -1,4 +1,4 @@
-"""What a check of a whole conversation came to; every kind of output is made from it."""
+"""The result of checking a whole conversation, from which every report is made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from taskshield.core.usage import NO_USAGE, Usage
 from taskshield.engine.state import Counters, counted
 
 Verdict = Literal["aligned", "misaligned", "outage"]
-"""The worst that happened.
+"""The worst finding.
 
-- aligned: every message was checked as far as it had to be, and serves the user's tasks
+- aligned: every message serves the user's tasks
 - misaligned: at least one instruction does not
-- outage: none was found that does not, but at least one message could not be checked
+- outage: nothing misaligned was found, but at least one message could not be checked
 """
 
 EXIT_STATUS: Mapping[Verdict, int] = {"aligned": 0, "misaligned": 1, "outage": 3}
 BAD_INPUT = 2
-"""Exit status where there is no verdict; it is argparse's own for a wrong command line."""
+"""Exit status without a verdict; argparse uses it for a wrong command line, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,28 +29,28 @@ class Outcome:
     """The decisions on all messages of a conversation."""
 
     file: str
-    """Its name as given."""
+    """Its name on the command line."""
     format: Format
     decisions: tuple[Decision, ...]
     """One for each message, in order; there is at least one."""
 
     @property
     def verdict(self) -> Verdict:
-        """The worst that happened."""
+        """The worst finding."""
         if self.misaligned:
             return "misaligned"
         return "outage" if self.counters.failed else "aligned"
 
     @property
     def misaligned(self) -> int:
-        """How many messages hold something misaligned."""
+        """Number of messages with a misaligned instruction."""
         return sum(bool(decision.misaligned) for decision in self.decisions)
 
     @property
     def judge(self) -> str:
-        """Who judged; of a judge that is made of several, those who spoke."""
-        spoke = [decision.judge for decision in self.decisions if decision.check == "executed"]
-        return ", ".join(dict.fromkeys(spoke)) or self.decisions[-1].judge
+        """Name of the judge; of a cascade, the names of those that gave verdicts."""
+        names = [decision.judge for decision in self.decisions if decision.check == "executed"]
+        return ", ".join(dict.fromkeys(names)) or self.decisions[-1].judge
 
     @property
     def tasks(self) -> TaskSet:
@@ -59,9 +59,9 @@ class Outcome:
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
-        """What the system message is for, as it was last read."""
-        read = (decision.case.objectives for decision in reversed(self.decisions))
-        return next((objectives for objectives in read if objectives), ())
+        """Objectives of the system message, as last read."""
+        latest = (decision.case.objectives for decision in reversed(self.decisions))
+        return next((objectives for objectives in latest if objectives), ())
 
     @property
     def tainted(self) -> Mapping[str, TaintedDirective]:
@@ -70,15 +70,15 @@ class Outcome:
 
     @property
     def counters(self) -> Counters:
-        """Checks made, skipped and failed."""
+        """Checks executed, skipped and failed."""
         return reduce(counted, self.decisions, Counters())
 
     @property
     def usage(self) -> Usage:
-        """Model calls and tokens spent, and calls saved."""
+        """Model calls and tokens used, and calls saved."""
         return sum((decision.case.trace.usage for decision in self.decisions), NO_USAGE)
 
     @property
     def elapsed_ms(self) -> float:
-        """How long the checks took, all together."""
+        """Time of all checks together."""
         return sum(decision.elapsed_ms for decision in self.decisions)

@@ -1,7 +1,7 @@
-"""`taskshield hook`: what an agent's own hooks run, once for each event.
+"""`taskshield hook`: the command that an agent's hooks run, once for each event.
 
-Claude Code goes on where a hook fails with any status but 2. So whatever fails in here becomes a
-reply that stops what would go on unchecked; where not even that can be written, the status is 2.
+Claude Code continues unchecked if a hook fails with any status but 2. So every failure here becomes
+an answer that stops the agent; if not even that can be written, the status is 2.
 """
 
 import argparse
@@ -29,38 +29,38 @@ from taskshield.server.routes.claude_code.replies import CHECK_HEADER, PATH, rep
 from taskshield.settings import Settings, load
 
 _DESCRIPTION = """\
-Run as a hook of Claude Code: reads one event from the standard input and
-prints what is to become of it. The session is kept in the server's store
-between one event and the next; with --url, a running server is asked.
+A hook of Claude Code: reads one event from the standard input and prints the
+answer. Between events the session is kept in the server's store. With --url, a
+running server answers.
 """
 _EPILOG = """\
 exit status:
-  0  the answer was printed; where something failed, it stops the agent
+  0  the answer was printed; if something failed, it stops the agent
   2  there is no answer; Claude Code stops the call and shows the reason
 
-With any other status the agent would go on unchecked. So that this holds even
-where the command cannot be started, make the hook
+With any other status the agent would continue unchecked. To stop it even if the
+command cannot be started, use the hook
 `taskshield hook claude-code || exit 2`.
 """
 _TIMEOUT_S = 150.0
-"""Longer than a server with its defaults takes to give up, so that it says why."""
+"""Longer than the server's own limit, so that its answer with the reason arrives first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the command line asks for."""
+    """The command line of `hook claude-code`."""
 
     config: str | None
     store: str | None
     url: str | None
-    """Of a running server; None to judge in this process."""
+    """URL of a running server; None to judge in this process."""
     key_env: str | None
     """Variable that holds the server's API key."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add this command to the command line."""
-    parser = commands.add_parser("hook", help="run as a hook of an agent")
+    parser = commands.add_parser("hook", help="answer a hook of an agent")
     agents = parser.add_subparsers(title="agents", metavar="AGENT", required=True)
     claude = agents.add_parser(
         "claude-code",
@@ -69,9 +69,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    claude.add_argument("--url", help="ask a running server, e.g. http://127.0.0.1:8787")
+    claude.add_argument("--url", help="a running server, e.g. http://127.0.0.1:8787")
     claude.add_argument("--key-env", metavar="NAME", help="variable with the server's API key")
-    claude.add_argument("--config", metavar="FILE", help="settings, a YAML or TOML file")
+    claude.add_argument("--config", metavar="FILE", help="settings file, YAML or TOML")
     add_store(claude)
     claude.set_defaults(run=lambda given: run(_options(given)))
 
@@ -83,9 +83,9 @@ def run(options: Options) -> int:
         body = b"" if sys.stdin is None else sys.stdin.buffer.read()
         event = parse(body)
         answer = _answer(options, body, event)
-    except Exception as error:  # whatever it is, the agent must not go on as if all were well
+    except Exception as error:  # of any kind: the agent must not continue unchecked
         why = str(error) if isinstance(error, TaskShieldError) else type(error).__name__
-        remark(f"the hook failed: {why}")
+        remark(f"The hook failed: {why}")
         answer = unchecked(event, why).body
     print(json.dumps(answer))
     return 0
@@ -95,20 +95,20 @@ def _answer(options: Options, body: bytes, event: Event) -> dict[str, object]:
     if isinstance(event, OtherEvent):
         return {}
     if options.url is not None:
-        return _asked(options.url, body, _key(options.key_env))
+        return _ask_server(options.url, body, _key(options.key_env))
     settings = load({"server": server_arguments(store=options.store)}, config=options.config)
     needs_server()
-    if _forgets(settings):
+    if _loses_sessions(settings):
         raise ConfigError(
-            "server.store, server.store_texts: a hook needs a store that keeps its session;"
-            " choose others, or ask a running server with --url"
+            "server.store, server.store_texts: A hook needs a store that keeps its session between"
+            " events. Use SQLite or Postgres and store texts, or give a running server with --url."
         )
-    return asyncio.run(_judged(settings, event))
+    return asyncio.run(_judge_here(settings, event))
 
 
-async def _judged(settings: Settings, event: Event) -> dict[str, object]:
+async def _judge_here(settings: Settings, event: Event) -> dict[str, object]:
     """The answer of a judge in this process."""
-    # Not above: the server's packages are an extra, and who asks a server does without.
+    # Not above: the server's packages are an extra, which --url does not need.
     from taskshield.server.access.auth import DEFAULT_TENANT
     from taskshield.server.http.errors import RequestError
     from taskshield.server.sessions.audit_records import TextRedaction
@@ -121,8 +121,8 @@ async def _judged(settings: Settings, event: Event) -> dict[str, object]:
         closing.push_async_callback(judge.aclose)
         store = await open_configured(settings.server)
         closing.push_async_callback(store.aclose)
-        if isinstance(event, UserPrompt):  # now and then; there may be no server that does it
-            await store.prune(older_than=_kept_for(settings), keep=settings.server.max_records)
+        if isinstance(event, UserPrompt):  # once in a while: no server may be running that does it
+            await store.prune(older_than=_retention(settings), keep=settings.server.max_records)
         checker = SessionChecker(
             judge=judge,
             policy=settings.policy.to_policy(),
@@ -136,38 +136,42 @@ async def _judged(settings: Settings, event: Event) -> dict[str, object]:
             raise ConversationError(error.problem.message) from None
 
 
-def _forgets(settings: Settings) -> bool:
+def _loses_sessions(settings: Settings) -> bool:
     store = settings.server.store
     in_memory = store is not None and store.get_secret_value() == "memory:"
     return in_memory or not settings.server.store_texts
 
 
-def _kept_for(settings: Settings) -> timedelta | None:
+def _retention(settings: Settings) -> timedelta | None:
     days = settings.server.retention_days
     return None if days is None else timedelta(days=days)
 
 
-def _asked(url: str, body: bytes, key: Mapping[str, str]) -> dict[str, object]:
-    """The answer of a running server, which must be one of ours."""
+def _ask_server(url: str, body: bytes, key: Mapping[str, str]) -> dict[str, object]:
+    """The answer of a running server. It must be a taskshield server."""
     connection, path = _connection(url)
     try:
         connection.request("POST", path + PATH, body, {"content-type": "application/json", **key})
         response = connection.getresponse()
         text = response.read()
     except (OSError, HTTPException) as error:
-        raise UpstreamError(f"the server cannot be reached ({type(error).__name__})") from None
+        raise UpstreamError(
+            f"The server at --url cannot be reached ({type(error).__name__})."
+        ) from None
     finally:
         connection.close()
     if response.status != 200 or response.headers[CHECK_HEADER] is None:
-        raise UpstreamError(f"no taskshield answers there (status {response.status})")
+        raise UpstreamError(
+            f"The server at --url is not a taskshield server (status {response.status})."
+        )
     answer: dict[str, object] = json.loads(text)
     return answer
 
 
 def _connection(url: str) -> tuple[HTTPConnection, str]:
-    """A connection, and what paths begin with.
+    """A connection, and the prefix of paths.
 
-    It follows no redirect, which could lead the key elsewhere.
+    It follows no redirect: the key must not go to another server.
     """
     kinds = {"http": HTTPConnection, "https": HTTPSConnection}
     try:
@@ -176,7 +180,7 @@ def _connection(url: str) -> tuple[HTTPConnection, str]:
     except ValueError:
         host = kind = port = None
     if host is None or kind is None:
-        raise ConfigError("--url: an address such as http://127.0.0.1:8787 is needed")
+        raise ConfigError("--url: This is no HTTP address. Give one such as http://127.0.0.1:8787.")
     return kind(host, port, timeout=_TIMEOUT_S), parts.path.rstrip("/")
 
 
@@ -184,7 +188,7 @@ def _key(variable: str | None) -> dict[str, str]:
     if variable is None:
         return {}
     if not os.environ.get(variable):
-        raise ConfigError(f"--key-env: the variable {variable} is not set")
+        raise ConfigError(f"--key-env: The variable {variable} is not set.")
     return {"x-taskshield-key": os.environ[variable]}
 
 

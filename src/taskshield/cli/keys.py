@@ -16,16 +16,16 @@ from taskshield.core.store import ApiKey, Scope, Store
 from taskshield.settings import load
 
 _DESCRIPTION = """\
-API keys of the server. A key belongs to a tenant, whose data no other tenant
-sees, and may do what its scopes say: check (judge, read sessions and
-decisions), proxy (use the proxy), approve (decide what was escalated), admin
-(all of these, settings and the self-test).
+API keys of the server. A key belongs to a tenant and sees only its data. Its
+scopes say what it may do: check (judge, read sessions and decisions), proxy
+(use the proxy), approve (answer escalated calls), admin (all of these, the
+settings and the self-test).
 """
 _CREATE = """\
-Make a key and print it. This is the only time that it can be seen: the store
-keeps nothing but its hash.
+Make a key and print it. It cannot be shown again: the store keeps only its
+hash.
 """
-_SHOWN = 60
+_NAME_LENGTH = 60
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -41,36 +41,38 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     create = verbs.add_parser(
         "create", help="make a key", description=_CREATE, formatter_class=formatter
     )
-    create.add_argument("--name", required=True, help="what it is for, for people")
-    create.add_argument("--tenant", default="default", help="whose data it sees; default")
+    create.add_argument("--name", required=True, help="a name that says what the key is for")
+    create.add_argument("--tenant", default="default", help="whose data it sees (default: default)")
     create.add_argument(
         "--scope",
         action="append",
         choices=get_args(Scope),
-        help="what it may do, repeatable; check and proxy if left",
+        help="what it may do; repeatable (default: check and proxy)",
     )
-    create.add_argument("--per-minute", type=_count, metavar="N", help="requests in a minute")
-    create.add_argument("--days", type=_count, metavar="N", help="until it expires")
-    _finish(create, _create)
-    listing = verbs.add_parser("list", help="list all keys, without the keys themselves")
+    create.add_argument(
+        "--per-minute", type=_count, metavar="N", help="limit of requests in a minute"
+    )
+    create.add_argument("--days", type=_count, metavar="N", help="days until it expires")
+    _add_common_options(create, _create)
+    listing = verbs.add_parser("list", help="list all keys; secrets are not shown")
     terminal.add_color(listing)
-    _finish(listing, _list)
-    revoke = verbs.add_parser("revoke", help="revoke a key, for good")
-    revoke.add_argument("id", metavar="ID", help="as `taskshield keys list` shows it")
-    _finish(revoke, _revoke)
+    _add_common_options(listing, _list)
+    revoke = verbs.add_parser("revoke", help="revoke a key permanently")
+    revoke.add_argument("id", metavar="ID", help="id from `taskshield keys list`")
+    _add_common_options(revoke, _revoke)
 
 
 _Work = Callable[[Store, argparse.Namespace], Awaitable[int]]
 
 
-def _finish(parser: argparse.ArgumentParser, work: _Work) -> None:
-    parser.add_argument("--config", metavar="FILE", help="settings, a YAML or TOML file")
+def _add_common_options(parser: argparse.ArgumentParser, work: _Work) -> None:
+    parser.add_argument("--config", metavar="FILE", help="settings file, YAML or TOML")
     add_store(parser)
     parser.set_defaults(run=lambda given: run(given, work))
 
 
 def run(given: argparse.Namespace, work: _Work) -> int:
-    """Do something with the store that the settings name.
+    """Run one of the subcommands on the store that the settings name.
 
     Raises:
         TaskShieldError: A setting is wrong, or the store cannot be used.
@@ -79,14 +81,14 @@ def run(given: argparse.Namespace, work: _Work) -> int:
     needs_server()
     from taskshield.server.sessions.configured_store import open_configured
 
-    async def in_store() -> int:
+    async def with_store() -> int:
         store = await open_configured(settings.server)
         try:
             return await work(store, given)
         finally:
             await store.aclose()
 
-    return asyncio.run(in_store())
+    return asyncio.run(with_store())
 
 
 async def _create(store: Store, given: argparse.Namespace) -> int:
@@ -102,7 +104,7 @@ async def _create(store: Store, given: argparse.Namespace) -> int:
     )
     await store.add_key(made.stored)
     print(made.secret)
-    terminal.remark(f"made the key {made.stored.id}; it is not shown again")
+    terminal.remark(f"Made the key {made.stored.id}. It is not shown again.")
     return 0
 
 
@@ -111,8 +113,8 @@ async def _list(store: Store, given: argparse.Namespace) -> int:
     for key in await store.keys():
         table.add_row(
             key.id,
-            one_line(key.tenant, _SHOWN),
-            one_line(key.name, _SHOWN),
+            one_line(key.tenant, _NAME_LENGTH),
+            one_line(key.name, _NAME_LENGTH),
             ", ".join(sorted(key.scopes)),
             "" if key.per_minute is None else str(key.per_minute),
             f"{key.created_at:%Y-%m-%d}",
@@ -124,8 +126,8 @@ async def _list(store: Store, given: argparse.Namespace) -> int:
 
 async def _revoke(store: Store, given: argparse.Namespace) -> int:
     if not await store.revoke_key(given.id):
-        raise ConfigError(f"there is no key {given.id!r} that could be revoked")
-    terminal.remark(f"revoked the key {given.id}")
+        raise ConfigError(f"There is no key {given.id!r}, or it is revoked already.")
+    terminal.remark(f"Revoked the key {given.id}.")
     return 0
 
 
@@ -141,5 +143,5 @@ def _state(key: ApiKey) -> str:
 def _count(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
+        raise argparse.ArgumentTypeError("must be at least 1")
     return number

@@ -15,8 +15,8 @@ from taskshield.cli.terminal import complain
 from taskshield.core.errors import TaskShieldError
 
 _INTERRUPTED = 130
-_READER_GONE = 141
-"""As the shell reports these: 128 and the number of the signal."""
+_OUTPUT_CLOSED = 141
+"""As shells report them: 128 plus the number of the signal."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             status: int = options.run(options)
             return status
         finally:
-            # What is left to the end of the interpreter fails there, where nobody can catch it.
+            # A flush at the end of the interpreter could fail outside of any `except`.
             if sys.stdout is not None:
                 sys.stdout.flush()
     except TaskShieldError as error:
@@ -38,10 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
     except BrokenPipeError:
         _drop_output()
-        return _READER_GONE
+        return _OUTPUT_CLOSED
     except OSError as error:
         _drop_output()
-        complain(f"input or output failed: {error.strerror}")
+        complain(f"Input or output failed: {error.strerror}.")
         return BAD_INPUT
 
 
@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _drop_output() -> None:
-    """Let what is still to be written go nowhere, so that it does not fail again at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    """Discard the rest of the output, so that writing it does not fail again at exit."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, sys.stdout.fileno())
+    os.close(sink)

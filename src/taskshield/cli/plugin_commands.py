@@ -36,7 +36,7 @@ _LAB_COMMANDS: Mapping[str, _LabCommand] = {
 def add_plugin_commands(commands: Commands) -> None:
     """Add the commands of all installed packages, and those of taskshield-lab in any case.
 
-    A plugin that is broken has its error to itself: it is raised when its command is run.
+    The error of a broken plugin is raised when its command is run; others are not affected.
     """
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         if entry.name in commands.choices:
@@ -55,7 +55,9 @@ def add_plugin_commands(commands: Commands) -> None:
 def _add_plugin(commands: Commands, entry: EntryPoint) -> None:
     try:
         add_parser = entry.load()
-        add_parser(argparse.ArgumentParser().add_subparsers())  # half a parser is not to stay
+        add_parser(
+            argparse.ArgumentParser().add_subparsers()
+        )  # a failure must not leave half a parser
     except TaskShieldError as error:
         _add_failing(commands, entry.name, "cannot be loaded", error)
     except Exception as error:
@@ -74,7 +76,7 @@ def _add_failing(commands: Commands, name: str, help: str, error: TaskShieldErro
     def run(_: argparse.Namespace) -> NoReturn:
         raise error
 
-    # No prefix, so no option is unknown: the error is better than a word on an option.
+    # Without prefix characters any option is accepted, so that this error is the one shown.
     parser = commands.add_parser(name, help=help, prefix_chars="\0", add_help=False)
     parser.add_argument("arguments", nargs="*")
     parser.set_defaults(run=run)

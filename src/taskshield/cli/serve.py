@@ -7,17 +7,18 @@ from taskshield.core.errors import MissingExtraError
 from taskshield.settings import load
 
 _DESCRIPTION = """\
-Run the server: the native API, and every wire format that taskshield speaks.
-It writes one JSON object a line about what it does to the standard error
-output, and never what is said in a conversation.
+Run the server: the native API, the proxy and all other wire formats. It logs to
+the standard error output, one JSON object in each line. Logs never hold text of
+a conversation.
 """
 _EPILOG = """\
 All options are also settings, under `server` in the settings file and as
-TASKSHIELD_SERVER__HOST, TASKSHIELD_SERVER__PORT and so on. The URL of a store
-can hold a password: better give it as TASKSHIELD_SERVER__STORE.
+TASKSHIELD_SERVER__HOST, TASKSHIELD_SERVER__PORT and so on. If the URL of the
+store holds a password, give it as TASKSHIELD_SERVER__STORE.
 
-Where others can reach the address, API keys are needed; `taskshield keys`
-makes them. The server is ready when GET /readyz says so: after its self-test.
+If other machines can reach the address, the server requires API keys. Make them
+with `taskshield keys create`. The server is ready when GET /readyz says so,
+after its self-test.
 
 exit status:
   2  the settings are wrong, or the address or the store cannot be used
@@ -45,14 +46,16 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--host", metavar="ADDRESS", help="where to listen; 127.0.0.1")
-    parser.add_argument("--port", metavar="PORT", help="where to listen; 8787")
-    parser.add_argument("--judge", metavar="NAME", help="who judges, e.g. openai:gpt-4o-mini")
     parser.add_argument(
-        "--llm", metavar="NAME", help="whom the judge cascade asks, e.g. openai:gpt-4o-mini"
+        "--host", metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"
     )
-    parser.add_argument("--base-url", metavar="URL", help="address of the judge's endpoint")
-    parser.add_argument("--config", metavar="FILE", help="settings, a YAML or TOML file")
+    parser.add_argument("--port", metavar="PORT", help="port to listen on (default: 8787)")
+    parser.add_argument("--judge", metavar="NAME", help="the judge, e.g. openai:gpt-4o-mini")
+    parser.add_argument(
+        "--llm", metavar="NAME", help="the LLM of the judge cascade, e.g. openai:gpt-4o-mini"
+    )
+    parser.add_argument("--base-url", metavar="URL", help="base URL of the judge's endpoint")
+    parser.add_argument("--config", metavar="FILE", help="settings file, YAML or TOML")
     add_store(parser)
     parser.set_defaults(run=run)
 
@@ -60,7 +63,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def add_store(parser: argparse.ArgumentParser) -> None:
     """Add the option that names the store."""
     parser.add_argument(
-        "--store", metavar="URL", help="where to remember, e.g. sqlite:///taskshield.db"
+        "--store", metavar="URL", help="URL of the store, e.g. sqlite:///taskshield.db"
     )
 
 
@@ -87,12 +90,12 @@ def run(given: argparse.Namespace) -> int:
 
 
 def server_arguments(**given: object) -> dict[str, object]:
-    """Options of the section `server`, without those that were not given."""
+    """The given options of the section `server`."""
     return {key: value for key, value in given.items() if value is not None}
 
 
 def needs_server() -> None:
-    """Say what to install where the server's packages are missing.
+    """Check that the server's packages are installed.
 
     Raises:
         MissingExtraError: One of them is not installed.

@@ -1,4 +1,4 @@
-"""The colours of the report, and how much of a text it shows."""
+"""Colours of the reports, and how many characters of a text they show."""
 
 ALIGNED = "green"
 MISALIGNED = "bold red"
@@ -9,7 +9,7 @@ MINOR = "dim"
 
 NAME_LENGTH = 60
 GLIMPSE_LENGTH = 100
-"""Of what is in order."""
+"""Of aligned messages."""
 LOOK_LENGTH = 600
-"""Of what is not, and of goals."""
+"""Of misaligned messages, tasks and objectives."""
 FEEDBACK_LENGTH = 4_000

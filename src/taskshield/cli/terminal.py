@@ -1,4 +1,4 @@
-"""The terminal: where reports, progress and errors are written."""
+"""Reports, progress and errors on the terminal."""
 
 import argparse
 import io
@@ -24,16 +24,16 @@ from taskshield.core.safe_text import one_line
 _WIDEST = 120
 """Longer lines are hard to read."""
 _FEW = 5
-"""So many messages need no progress bar."""
+"""No progress bar for so few messages."""
 _ERROR_LENGTH = 2_000
 _TRAILING = re.compile(r" +$", re.MULTILINE)
 
 
 class Advance(Protocol):
-    """Tells that one more piece of work is done."""
+    """Moves a progress bar on by one step."""
 
     def __call__(self, done: object, /) -> None:
-        """Move on; what was done does not matter."""
+        """Count one more step; `done` is ignored."""
 
 
 def add_color(parser: "argparse._ActionsContainer") -> None:
@@ -46,7 +46,7 @@ def add_color(parser: "argparse._ActionsContainer") -> None:
 def output(*, color: bool) -> Console:
     """The standard output. Without colour there is not a single escape sequence."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Better a spelled-out letter than no report where the terminal's encoding lacks it.
+        # A letter that the encoding lacks is escaped: better than an error and no report.
         sys.stdout.reconfigure(errors="backslashreplace")
     plain = not color or bool(os.environ.get("NO_COLOR"))
     console = Console(
@@ -57,7 +57,7 @@ def output(*, color: bool) -> Console:
 
 
 def show(console: Console, renderable: RenderableType) -> None:
-    """Print it, without the blanks that rich fills lines up with."""
+    """Print it, without the blanks that rich adds at the ends of lines."""
     with console.capture() as captured:
         console.print(renderable)
     console.file.write(_TRAILING.sub("", captured.get()))
@@ -69,15 +69,15 @@ def complain(message: str) -> None:
 
 
 def remark(message: str) -> None:
-    """Write one line to the standard error output, beside what the command is for."""
+    """Write one line about the command's work to the standard error output."""
     line = one_line(message.replace("\n", "; "), _ERROR_LENGTH)
     print(f"taskshield: {line}".encode("ascii", "backslashreplace").decode(), file=sys.stderr)
 
 
 @contextmanager
 def progress(total: int, *, label: str = "judging") -> Iterator[Advance]:
-    """A bar on the standard error output while work is under way, where somebody can see it."""
-    # Not rich's own idea of a terminal: FORCE_COLOR would put the bar into the logs of a CI job.
+    """A progress bar on the standard error output, if that is a terminal."""
+    # rich would also show it with FORCE_COLOR, and so in the logs of a CI job.
     wanted = total > _FEW and sys.stderr is not None and sys.stderr.isatty()
     columns = (
         TextColumn(label),

@@ -50,7 +50,7 @@ def test_something_unreadable_exits_with_3(tmp_path: Path, capsys: Captured) -> 
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (("--judge", "wizard"), "'wizard' is not a known judge"),
         (("nowhere",), "nowhere: there is no log to be read"),
@@ -58,11 +58,11 @@ def test_something_unreadable_exits_with_3(tmp_path: Path, capsys: Captured) -> 
     ],
 )
 def test_a_wrong_command_line_exits_with_2(
-    more: tuple[str, ...], told: str, tmp_path: Path, capsys: Captured
+    more: tuple[str, ...], message: str, tmp_path: Path, capsys: Captured
 ) -> None:
     assert audit(write(tmp_path / "a.jsonl", clean(1)), tmp_path / "out", *more) == 2
     err = capsys.readouterr().err
-    assert told in err and "broken off" not in err
+    assert message in err and "was interrupted" not in err
     assert not (tmp_path / "out").exists()
 
 
@@ -72,17 +72,15 @@ def test_numbers_are_at_least_1(number: str, tmp_path: Path, capsys: Captured) -
     for option in ("--workers", "--limit"):
         with pytest.raises(SystemExit):
             audit(path, tmp_path / "out", option, number)
-        assert "a number of at least 1" in capsys.readouterr().err
+        assert "must be a whole number of at least 1" in capsys.readouterr().err
 
 
-def test_an_audit_that_is_there_is_only_gone_on_with_when_asked(
-    tmp_path: Path, capsys: Captured
-) -> None:
+def test_an_earlier_audit_is_continued_only_with_resume(tmp_path: Path, capsys: Captured) -> None:
     path = write(tmp_path / "a.jsonl", clean(1), hijacked(2))
     assert audit(path, tmp_path / "out", "--limit", 1) == 0
     assert audit(path, tmp_path / "out") == 2
     err = capsys.readouterr().err
-    assert "--resume goes on with it" in err and "broken off" not in err
+    assert "--resume goes on with it" in err and "was interrupted" not in err
     assert audit(path, tmp_path / "out", "--resume") == 1
     assert "conversations checked 2" in " ".join(capsys.readouterr().out.split())
 
@@ -117,7 +115,7 @@ def test_names_from_a_log_cannot_take_over_the_terminal(tmp_path: Path, capsys: 
     assert not hidden(capsys.readouterr().out)
 
 
-def test_an_interrupted_audit_says_how_to_go_on(
+def test_an_interrupted_audit_says_how_to_continue_it(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*given: object) -> None:
@@ -126,7 +124,7 @@ def test_an_interrupted_audit_says_how_to_go_on(
     monkeypatch.setattr(module, "_todo", interrupted)
     assert audit(write(tmp_path / "a.jsonl", clean(1)), tmp_path / "out") == 130
     out, err = capsys.readouterr()
-    assert out == "" and "broken off; --resume goes on with" in err
+    assert out == "" and "was interrupted. Continue it with --resume --out" in err
 
 
 class _Terminal(io.StringIO):
@@ -177,7 +175,11 @@ def test_ctrl_c_leaves_whole_lines_and_no_process(workers: int, tmp_path: Path) 
     os.killpg(started.pid, signal.SIGINT)  # as a terminal does: to all processes
     out, err = started.communicate(timeout=60)
     assert started.returncode == 130, err
-    assert out == "" and err.startswith("taskshield: broken off") and "Traceback" not in err
+    assert (
+        out == ""
+        and err.startswith("taskshield: The audit was interrupted.")
+        and "Traceback" not in err
+    )
     while alive(started.pid):  # what keeps count of shared memory ends a moment later
         time.sleep(0.01)
     lines = journal.read_text().splitlines(keepends=True)

@@ -42,7 +42,7 @@ def test_two_calls_with_one_id_are_bad_input() -> None:
     messages = [{"role": "user", "content": "go"}, {"role": "assistant", "tool_calls": [call] * 2}]
     conversation = parse(messages).conversation
     with Shield(TableJudge()) as shield:
-        with pytest.raises(WireFormatError, match="^message 1: two tool calls"):
+        with pytest.raises(WireFormatError, match="^message 1: Two tool calls"):
             check_conversation(conversation, shield)
 
 
@@ -110,8 +110,8 @@ def embedded(monkeypatch: pytest.MonkeyPatch) -> None:
     def make(options: JudgeOptions) -> TableJudge:
         return Free(name="embedded", score=lambda text, task: 0.9, epsilon=0.5)
 
-    found = wiring.judge_factory
-    monkeypatch.setattr(wiring, "judge_factory", factory)
+    found = wiring.load_judge_factory
+    monkeypatch.setattr(wiring, "load_judge_factory", factory)
 
 
 class Free(TableJudge):
@@ -147,7 +147,7 @@ def test_a_cascade_whose_llm_is_out_says_so(capsys: Captured, tmp_path: Path) ->
     with Upstream(answer({"error": {"message": "down"}}, status=500)) as upstream:
         assert main(cascade(upstream, "--config", config)) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "LLM out the LLM gave no verdict on" in out
+    assert "LLM out no verdict on" in out
     assert "embedded (openai:test out: unavailable)" in out
 
 
@@ -155,4 +155,4 @@ def test_an_llm_is_for_the_cascade_only(capsys: Captured) -> None:
     with endpoint() as upstream:
         assert main(command(upstream, CLEAN, "--llm", "openai:test")) == 2
         assert upstream.seen == []
-    assert "llm: only the judge 'cascade'" in capsys.readouterr().err
+    assert "llm: Only the judge 'cascade'" in capsys.readouterr().err

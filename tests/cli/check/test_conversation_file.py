@@ -45,28 +45,28 @@ def test_a_dash_is_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_closed_standard_input_is_an_empty_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
-    assert failure("-").startswith("not JSON")
+    assert failure("-").startswith("The file is not JSON")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    assert failure(str(tmp_path / "none.json")) == "No such file or directory"
+    assert failure(str(tmp_path / "none.json")) == "No such file or directory."
 
 
 def test_a_folder_is_no_conversation(tmp_path: Path) -> None:
-    assert failure(str(tmp_path)) == "Is a directory"
+    assert failure(str(tmp_path)) == "Is a directory."
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'["\xff"]', "not UTF-8 (byte 2)"),
-        ("", "not JSON (line 1, column 1: Expecting value)"),
-        ('{"messages":\n ]', "not JSON (line 2, column 2: Expecting value)"),
-        ("[" * 100_000, "not JSON that can be read"),
-        ("9" * 5_000, "not JSON that can be read"),
+        (b'["\xff"]', "The file is not UTF-8 text (byte 2)."),
+        ("", "The file is not JSON (line 1, column 1: Expecting value)."),
+        ('{"messages":\n ]', "The file is not JSON (line 2, column 2: Expecting value)."),
+        ("[" * 100_000, "The JSON is nested too deeply, or a number in it is too long."),
+        ("9" * 5_000, "The JSON is nested too deeply, or a number in it is too long."),
         ("42", "conversation: an object or a list of messages is needed, found int"),
         ('{"messages": 1}', "messages: a list is needed, found int"),
-        ("[]", "there are no messages in it"),
+        ("[]", "The conversation has no messages."),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, content: str | bytes, message: str) -> None:

@@ -21,10 +21,10 @@ _REFUSING = TableJudge(score=lambda item, task: 0.0)
 USER = {"role": "user", "content": "Read my mail"}
 
 
-def printed(outcome: Outcome, *, width: int = 80, troubled_only: bool = False) -> str:
+def printed(outcome: Outcome, *, width: int = 80, problems_only: bool = False) -> str:
     console = Console(file=io.StringIO(), width=width)
     with console.capture() as captured:
-        console.print(report(outcome, troubled_only=troubled_only))
+        console.print(report(outcome, problems_only=problems_only))
     return captured.get()
 
 
@@ -78,10 +78,10 @@ def test_a_clean_conversation_takes_little_room() -> None:
 
 
 def test_quiet_leaves_out_what_is_in_order() -> None:
-    text = printed(outcome_of(example(HIJACKED), judge()), troubled_only=True)
+    text = printed(outcome_of(example(HIJACKED), judge()), problems_only=True)
     assert "send_email(" in text
     assert "fetch_page({" not in text
-    clean = printed(outcome_of(example(CLEAN), judge()), troubled_only=True)
+    clean = printed(outcome_of(example(CLEAN), judge()), problems_only=True)
     assert "search_events" not in clean
     assert "ALIGNED" in clean
 
@@ -95,7 +95,7 @@ def test_tasks_are_listed_with_their_grants() -> None:
 
 def test_a_user_who_asks_for_nothing_is_reported() -> None:
     text = printed(outcome_of([USER, call()], TableJudge(drafts=lambda text: [])))
-    assert "no task  the user has not given any" in text
+    assert "no task  The user has not given any task yet." in text
     assert "no task     Read my mail" in text
     assert "reason: The user has not given any task yet." in text
 
@@ -114,8 +114,8 @@ def test_parts_that_nobody_could_read_are_reported() -> None:
     image = {"type": "image_url", "image_url": {"url": "https://x.example"}}
     user = {"role": "user", "content": [{"type": "text", "text": "Look"}, image]}
     outcome = outcome_of([user], TableJudge())
-    assert "unreadable  image_url: no judge could look at it" in printed(outcome)
-    assert "1 part unreadable" in printed(outcome, troubled_only=True)
+    assert "unreadable  image_url: no judge can read this" in printed(outcome)
+    assert "1 part unreadable" in printed(outcome, problems_only=True)
 
 
 def test_messages_without_words_are_shown_as_skipped() -> None:

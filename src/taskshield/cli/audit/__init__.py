@@ -1,1 +1,1 @@
-"""`taskshield audit`: judge logs and report on them."""
+"""`taskshield audit`: replay logs through the shield and report on them."""

@@ -1,4 +1,4 @@
-"""`taskshield audit`: replay logs at rest and say what the shield would have done."""
+"""`taskshield audit`: replay recorded conversations through the shield."""
 
 import argparse
 import sys
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from taskshield.audit.run import Audit, Watch
 
 _DESCRIPTION = """\
-Replay recorded conversations through the shield and write down which calls of
-the agent and which directives in tool output do not serve the user's tasks.
+Replay recorded conversations through the shield and report which calls of the
+agent and which directives in tool output do not serve the user's tasks.
 Reads message logs of OpenAI and Anthropic, OpenTelemetry spans (OTLP JSON),
 LangSmith and Langfuse exports, Inspect logs and AgentDojo runs, as JSON, JSON
-Lines or Parquet, packed with gzip, xz or Zstandard or not at all.
+Lines or Parquet, plain or compressed with gzip, xz or Zstandard.
 """
 _EPILOG = """\
-The folder of the results gets findings.jsonl, findings.parquet, journal.jsonl
-(what became of each conversation), summary.json and report.md. They hold no
-text of the conversations unless --with-text is given, and then none of the
-secrets that can be told as such.
+The results are findings.jsonl, findings.parquet, journal.jsonl (one line for
+each conversation), summary.json and report.md. They hold no text of the
+conversations unless you give --with-text. Secrets that are recognised are
+removed even then.
 
 exit status:
   0  every conversation was checked, and nothing is misaligned
@@ -44,38 +44,32 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     """Add this command to the command line."""
     parser = commands.add_parser(
         "audit",
-        help="replay logs at rest",
+        help="replay recorded conversations",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("paths", metavar="PATH", nargs="+", help="a file, a folder or a pattern")
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="file, folder or pattern")
     parser.add_argument(
         "--out",
         type=Path,
         default=Path("audit-results"),
         metavar="FOLDER",
-        help="where the results go (default: audit-results)",
+        help="folder for the results (default: audit-results)",
     )
-    parser.add_argument("--resume", action="store_true", help="go on with an audit begun earlier")
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted audit")
+    parser.add_argument("--with-text", action="store_true", help="write the texts of findings, too")
+    parser.add_argument("--limit", type=_count, metavar="N", help="stop after N conversations")
     parser.add_argument(
-        "--with-text", action="store_true", help="write down what is said in findings"
+        "--workers", type=_count, metavar="N", help="processes, or actors of a cluster (default: 1)"
     )
+    parser.add_argument("--ray", metavar="ADDRESS", help='address of a Ray cluster, or "local"')
+    parser.add_argument("--judge", metavar="NAME", help="the judge, e.g. openai:gpt-4o-mini")
     parser.add_argument(
-        "--limit", type=_count, metavar="N", help="stop after so many conversations"
+        "--llm", metavar="NAME", help="the LLM of the judge cascade, e.g. openai:gpt-4o-mini"
     )
-    parser.add_argument(
-        "--workers", type=_count, metavar="N", help="processes, or actors of a cluster; 1"
-    )
-    parser.add_argument(
-        "--ray", metavar="ADDRESS", help='a Ray cluster, or "local" for one on this machine'
-    )
-    parser.add_argument("--judge", metavar="NAME", help="who judges, e.g. openai:gpt-4o-mini")
-    parser.add_argument(
-        "--llm", metavar="NAME", help="whom the judge cascade asks, e.g. openai:gpt-4o-mini"
-    )
-    parser.add_argument("--base-url", metavar="URL", help="address of the judge's endpoint")
-    parser.add_argument("--config", metavar="FILE", help="settings, a YAML or TOML file")
+    parser.add_argument("--base-url", metavar="URL", help="base URL of the judge's endpoint")
+    parser.add_argument("--config", metavar="FILE", help="settings file, YAML or TOML")
     terminal.add_color(parser)
     parser.set_defaults(run=lambda given: audit(_audit(given), color=given.color))
 
@@ -92,10 +86,10 @@ def audit(wanted: "Audit", *, color: bool) -> int:
     try:
         with _progress(wanted.files) as watch:
             summary = run(wanted, watch)
-    except ConfigError:  # nothing was begun
+    except ConfigError:  # before the first conversation
         raise
     except (KeyboardInterrupt, TaskShieldError):
-        terminal.remark(f"broken off; --resume goes on with {wanted.out}")
+        terminal.remark(f"The audit was interrupted. Continue it with --resume --out {wanted.out}")
         raise
     terminal.show(terminal.output(color=color), report(summary, wanted.out))
     if summary.findings:
@@ -105,7 +99,7 @@ def audit(wanted: "Audit", *, color: bool) -> int:
 
 @contextmanager
 def _progress(files: "tuple[Input, ...]") -> "Iterator[Watch]":
-    """A bar on the standard error output: how much of the files has been read and checked."""
+    """A progress bar on the standard error output: the part of the files that is checked."""
     wanted = sys.stderr is not None and sys.stderr.isatty()
     columns = (
         TextColumn("{task.fields[conversations]:,} checked"),
@@ -135,7 +129,7 @@ def _progress(files: "tuple[Input, ...]") -> "Iterator[Watch]":
 
 
 def _audit(given: argparse.Namespace) -> "Audit":
-    # Not above: what reads logs is not to slow down other commands, such as a hook's.
+    # Not above: the imports would slow down other commands, such as `taskshield hook`.
     from taskshield.audit.logs.input_files import find
     from taskshield.audit.replay.checker import Plan
     from taskshield.audit.run import Audit
@@ -159,5 +153,5 @@ def _audit(given: argparse.Namespace) -> "Audit":
 
 def _count(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError("a number of at least 1")
+        raise argparse.ArgumentTypeError("must be a whole number of at least 1")
     return int(text)

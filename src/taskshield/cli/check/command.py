@@ -14,14 +14,14 @@ from taskshield.core.errors import ConversationError, WireFormatError
 from taskshield.core.messages import Conversation
 
 _DESCRIPTION = """\
-Judge every message of a recorded conversation as if the agent were still at
-it, and say which steps and which directives in tool output do not serve the
-user's tasks.
+Judge every message of a recorded conversation as it would be judged live, and
+report which steps and which directives in tool output do not serve the user's
+tasks.
 """
 _EPILOG = """\
 The key of the judge's endpoint comes from OPENAI_API_KEY, ANTHROPIC_API_KEY,
-TASKSHIELD_API_KEY or the settings file. There is no option for it: command
-lines can be seen by everybody on the machine.
+TASKSHIELD_API_KEY or the settings file. There is no option for it, because all
+users of a machine can see its command lines.
 
 exit status:
   0  every message is aligned
@@ -59,16 +59,14 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         metavar="FILE",
         help="OpenAI chat messages, Anthropic messages or taskshield's own JSON; - for stdin",
     )
-    parser.add_argument("--judge", metavar="NAME", help="who judges, e.g. openai:gpt-4o-mini")
+    parser.add_argument("--judge", metavar="NAME", help="the judge, e.g. openai:gpt-4o-mini")
     parser.add_argument(
-        "--llm", metavar="NAME", help="whom the judge cascade asks, e.g. openai:gpt-4o-mini"
+        "--llm", metavar="NAME", help="the LLM of the judge cascade, e.g. openai:gpt-4o-mini"
     )
-    parser.add_argument("--base-url", metavar="URL", help="address of the judge's endpoint")
-    parser.add_argument("--config", metavar="FILE", help="settings, a YAML or TOML file")
+    parser.add_argument("--base-url", metavar="URL", help="base URL of the judge's endpoint")
+    parser.add_argument("--config", metavar="FILE", help="settings file, YAML or TOML")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.add_argument(
-        "-q", "--quiet", action="store_true", help="leave out messages that are in order"
-    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="leave out aligned messages")
     terminal.add_color(parser)
     parser.set_defaults(run=lambda given: run(_options(given)))
 
@@ -97,18 +95,18 @@ def run(options: Options) -> int:
     if options.json:
         console.file.write(f"{report_json(outcome)}\n")
     else:
-        terminal.show(console, report(outcome, troubled_only=options.quiet))
+        terminal.show(console, report(outcome, problems_only=options.quiet))
     return EXIT_STATUS[outcome.verdict]
 
 
 def check_conversation(conversation: Conversation, shield: Shield) -> tuple[Decision, ...]:
-    """Judge message after message.
+    """Judge one message after the other.
 
-    A recording holds outputs of calls that the shield would have refused. They are judged all the
-    same: the agent did see them.
+    A recording may hold outputs of calls that the shield would have blocked. They are judged, too,
+    because the agent did read them.
 
     Raises:
-        WireFormatError: A message makes no sense in a conversation.
+        WireFormatError: A message makes no sense in its conversation.
     """
     session = shield.session(tools=conversation.tools)
     decisions: list[Decision] = []

@@ -1,7 +1,7 @@
-"""One finding of the report: the instruction, its scores, and what becomes of it.
+"""One finding of the report: the instruction, its scores and the action.
 
-Pure: from core values to what rich prints. Words of the conversation pass through `visible` and go
-into `Text`, which knows no markup.
+Pure: from core values to what rich prints. Texts of the conversation pass through `visible` and
+become `Text`, which ignores markup.
 """
 
 from collections.abc import Mapping
@@ -25,14 +25,14 @@ from taskshield.core.safe_text import one_line
 
 
 def aligned(finding: Finding, decision: Decision) -> RenderableType:
-    """A finding that is in order, in short."""
+    """A short report on an aligned finding."""
     return Group(_subject(finding, decision, GLIMPSE_LENGTH), _scores(finding))
 
 
 def misaligned(
     finding: Finding, decision: Decision, tainted: Mapping[str, TaintedDirective]
 ) -> RenderableType:
-    """A finding that is not, with why and what policy does about it."""
+    """A full report on a misaligned finding, with the reason and the action."""
     lines = [
         _subject(finding, decision, LOOK_LENGTH),
         _scores(finding),
@@ -47,14 +47,14 @@ def misaligned(
     return Group(*lines)
 
 
-def called(call: ToolCall, limit: int) -> Text:
+def tool_call(call: ToolCall, limit: int) -> Text:
     """A tool call in one line."""
     name = one_line(call.name, NAME_LENGTH)
     return Text.assemble((name, "bold"), "(", one_line(call.arguments, limit), ")")
 
 
 def action_taken(action: Action, decision: Decision) -> Text:
-    """What the policy does."""
+    """The action, and the feedback round if it is one."""
     line = Text.assemble(("action: ", MINOR), (action, "bold"))
     if action == "revise" and decision.round is not None:
         line.append(f", round {decision.round} of {decision.case.policy.rounds}", MINOR)
@@ -64,7 +64,7 @@ def action_taken(action: Action, decision: Decision) -> Text:
 def _subject(finding: Finding, decision: Decision, limit: int) -> Text:
     if finding.call_id is None:
         return Text(one_line(finding.instruction.text, limit))
-    return called(decision.case.message.call(finding.call_id), limit)
+    return tool_call(decision.case.message.call(finding.call_id), limit)
 
 
 def _scores(finding: Finding) -> Text:

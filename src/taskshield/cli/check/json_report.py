@@ -1,4 +1,4 @@
-"""The outcome of a check as one JSON document, for programs. Texts are whole, and all is ASCII."""
+"""The result of a check as one JSON document, for programs. Texts are complete; all is ASCII."""
 
 import json
 from dataclasses import asdict
@@ -80,7 +80,7 @@ def _finding(finding: Finding) -> dict[str, object]:
         "objective_scores": [_score(score, "objective") for score in finding.objective_scores],
         "taint": None if finding.taint is None else _score(finding.taint, "directive"),
         "total": finding.total,
-        # Judges are plugins, and JSON has no word for a threshold that nothing can exceed.
+        # Always finite, as JSON demands: the engine refuses any other threshold of a judge.
         "epsilon": finding.epsilon,
         "aligned": finding.aligned,
         "action": finding.action,

@@ -34,16 +34,16 @@ _VERDICTS: Mapping[Verdict, Text] = {
 }
 
 
-def report(outcome: Outcome, *, troubled_only: bool = False) -> RenderableType:
-    """All messages with their verdicts, or only those that are misaligned or were not checked."""
-    shown = [each for each in outcome.decisions if not troubled_only or _is_troubled(each)]
+def report(outcome: Outcome, *, problems_only: bool = False) -> RenderableType:
+    """All messages with their verdicts, or only those with a problem."""
+    shown = [each for each in outcome.decisions if not problems_only or _has_problem(each)]
     parts: list[RenderableType] = [_heading(outcome), _goals(outcome)]
     if shown:
         parts.append(_steps(shown, outcome))
     return Group(*parts, _summary(outcome))
 
 
-def _is_troubled(decision: Decision) -> bool:
+def _has_problem(decision: Decision) -> bool:
     return bool(decision.misaligned or decision.outage is not None or decision.unreadable)
 
 
@@ -55,7 +55,7 @@ def _heading(outcome: Outcome) -> RenderableType:
 
 
 def _goals(outcome: Outcome) -> RenderableType:
-    """What steps were measured against."""
+    """The tasks and objectives that steps must serve."""
     rows = Table.grid(padding=(0, 2, 0, 0))
     rows.add_column(no_wrap=True)
     rows.add_column()
@@ -70,7 +70,7 @@ def _goals(outcome: Outcome) -> RenderableType:
         text = Text.assemble(one_line(objective.text, LOOK_LENGTH), ("  (system)", MINOR))
         rows.add_row(Text(objective.id, GOAL), text)
     if not len(outcome.tasks):
-        rows.add_row(Text("no task", WARNING), Text("the user has not given any"))
+        rows.add_row(Text("no task", WARNING), Text("The user has not given any task yet."))
     return Padding(rows, (1, 0))
 
 
@@ -80,7 +80,7 @@ def _steps(decisions: list[Decision], outcome: Outcome) -> RenderableType:
     rows.add_column(no_wrap=True)
     rows.add_column(ratio=1)
     for previous, decision in zip((None, *decisions), decisions, strict=False):
-        if previous is not None and _is_troubled(previous):
+        if previous is not None and _has_problem(previous):
             rows.add_row()
         style = MISALIGNED if decision.misaligned else "bold"
         level = Text(decision.case.message.level.value, style)
@@ -106,8 +106,8 @@ def _summary(outcome: Outcome) -> RenderableType:
         saved = f"{_counted(usage.saved, 'message')} judged without the LLM"
         rows.add_row(Text("saved", MINOR), Text(saved))
     if usage.fallbacks:
-        alone = f"the LLM gave no verdict on {_counted(usage.fallbacks, 'message')}"
-        rows.add_row(Text("LLM out", WARNING), Text(f"{alone}; the embedded judge's stands"))
+        failed = f"no verdict on {_counted(usage.fallbacks, 'message')}"
+        rows.add_row(Text("LLM out", WARNING), Text(f"{failed}; the embedded judge's counts"))
     return rows
 
 

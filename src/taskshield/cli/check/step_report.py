@@ -1,6 +1,6 @@
-"""One message of the report: what it says, what was found in it, what the agent is told.
+"""One message of the report: its text, its findings and the feedback to the agent.
 
-Pure: from a decision to what rich prints, with untrusted words treated as in `report_finding`.
+Pure: from a decision to what rich prints. Untrusted texts are treated as in `finding_report`.
 """
 
 import re
@@ -32,11 +32,11 @@ from taskshield.core.safe_text import one_line, visible
 _LABEL_WIDTH = len("MISALIGNED")
 
 _Row = tuple[Text, RenderableType]
-"""A label and what it is about."""
+"""A label and its details."""
 
 
 def step(decision: Decision, tainted: Mapping[str, TaintedDirective]) -> RenderableType:
-    """The message, in a line or two where all is well and in full where it is not."""
+    """The message: short if it is aligned, in full if not."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(width=_LABEL_WIDTH, no_wrap=True)
     grid.add_column()
@@ -55,7 +55,7 @@ def step(decision: Decision, tainted: Mapping[str, TaintedDirective]) -> Rendera
 
 
 def _label(decision: Decision) -> Text:
-    """What there is to say of a message in which no instruction was judged."""
+    """The label of a message without a judged instruction."""
     if decision.check == "skipped":
         return Text("skipped", MINOR)
     if decision.case.message.level is Level.USER:
@@ -99,14 +99,14 @@ def _rows(decision: Decision, tainted: Mapping[str, TaintedDirective]) -> Iterat
         yield from _unjudged(decision.outage, decision)
     if decision.unreadable:
         kinds = one_line(", ".join(decision.unreadable), GLIMPSE_LENGTH)
-        yield Text("unreadable", WARNING), Text(f"{kinds}: no judge could look at it")
+        yield Text("unreadable", WARNING), Text(f"{kinds}: no judge can read this")
 
 
 def _unjudged(outage: Outage, decision: Decision) -> Iterator[_Row]:
     kind = outage.kind.replace("_", " ")
     yield Text("OUTAGE", WARNING), Text(f"{kind}: {one_line(outage.detail, LOOK_LENGTH)}")
     for verdict in decision.calls:
-        call = finding_report.called(verdict.call, LOOK_LENGTH)
+        call = finding_report.tool_call(verdict.call, LOOK_LENGTH)
         action = Text.assemble(
             (f"{verdict.tier.value}  ", MINOR),
             finding_report.action_taken(verdict.action, decision),
@@ -120,7 +120,7 @@ def _unjudged(outage: Outage, decision: Decision) -> Iterator[_Row]:
 
 
 def _feedback(feedback: str) -> RenderableType:
-    """What the agent is told, without the empty lines, behind a bar."""
+    """The feedback to the agent, without empty lines, behind a bar."""
     words = re.sub(r"\n{2,}", "\n", visible(feedback, FEEDBACK_LENGTH))
     quoted = Table(box=MINIMAL, show_header=False, show_edge=False, pad_edge=False, padding=0)
     quoted.add_column(width=0)

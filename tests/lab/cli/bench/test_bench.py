@@ -156,8 +156,8 @@ def test_all_attacks_at_once(tmp_path: Path) -> None:
             ["--llm", "openai:m"],
             "--judge none cannot be combined with --config, --base-url or --llm",
         ),
-        (["--judge", "allow-all", "--llm", "openai:m"], "llm: only the judge 'cascade'"),
-        (["--judge", "cascade"], "llm: the judge 'cascade' needs one"),
+        (["--judge", "allow-all", "--llm", "openai:m"], "llm: Only the judge 'cascade'"),
+        (["--judge", "cascade"], "llm: The judge 'cascade' needs an LLM"),
         (
             ["--judge", "allow-all", "--config", "/none.yaml"],
             "The settings file /none.yaml cannot be read",
@@ -347,8 +347,8 @@ def embedded(monkeypatch: pytest.MonkeyPatch) -> None:
     def factory(kind: str, *, key: str = "judge") -> wiring.JudgeFactory:
         return found("allow-all" if kind == "embedded" else kind, key=key)
 
-    found = wiring.judge_factory
-    monkeypatch.setattr(wiring, "judge_factory", factory)
+    found = wiring.load_judge_factory
+    monkeypatch.setattr(wiring, "load_judge_factory", factory)
 
 
 @pytest.mark.usefixtures("embedded")
