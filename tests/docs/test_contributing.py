@@ -1,10 +1,11 @@
 """What CONTRIBUTING.md promises and git can show."""
 
+import re
 import subprocess
 
 import pytest
 
-from tests.docs.pages import ROOT
+from tests.docs.pages import ROOT, text
 
 MODEL_FILES = ("*.onnx", "*.safetensors", "*.pt", "*.pth", "*.gguf", "*.bin", "*.npy", "*.npz")
 RELEASED = ("src/taskshield/judges/embedded/network/weights/", "lab/data/shipped_model/")
@@ -26,3 +27,10 @@ def test_git_tracks_the_released_model_only() -> None:
 
 def test_git_ignores_the_models_of_the_lab() -> None:
     assert git("check-ignore", "lab/models/some/weights/model.onnx")
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_the_commands_named_are_verbs_of_the_makefile(page: str) -> None:
+    verbs = re.findall(r"^([a-z]+):.*## ", text("Makefile"), re.MULTILINE)
+    named = re.findall(r"(?:^    |`)make ([a-z]+)", text(page), re.MULTILINE)
+    assert named and set(named) <= set(verbs)
