@@ -5,7 +5,7 @@ import pytest
 
 from taskshield.cli.main import main
 from taskshield.core.store import ApiKey
-from taskshield.server.access.auth import key_hash
+from taskshield.server.access.api_keys import key_hash
 from taskshield.stores.open_store import open_store
 from tests.engine.sessions import run
 

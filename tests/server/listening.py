@@ -1,4 +1,4 @@
-"""Servers that really listen: in a thread with a judge of ours, and in a process of their own."""
+"""Servers that listen on a socket: in a thread with a judge of the test, or in a process."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ SCRIPT = Path(sys.executable).with_name("taskshield")
 
 
 class Gated(TableJudge):
-    """A judge who begins to read the user's words, and goes on when the gate is opened."""
+    """A judge that starts to read a user message and waits until the gate is opened."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Listening:
         self._server = server
 
     def stop(self) -> None:
-        """Tell it to stop, as a signal would."""
+        """Stop it, like a signal."""
         self._server.should_exit = True
 
 
@@ -88,7 +88,7 @@ class Process:
     running: "subprocess.Popen[str]"
     url: str
     lines: list[str]
-    """What it has written to the standard error output so far."""
+    """What it has written to standard error so far."""
 
 
 @contextmanager

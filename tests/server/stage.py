@@ -1,4 +1,4 @@
-"""A guard, a server and a store that can be made to fail, for tests."""
+"""A checker, a server, and a store that fails on demand, for tests."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from taskshield.core.messages import Conversation, Message, ToolCall, text_messa
 from taskshield.core.policy import Policy
 from taskshield.core.store import Approval, AuditRecord, Scope, Store, StoredSession
 from taskshield.core.tools import Tier, ToolSpec
-from taskshield.server.access.auth import new_key
+from taskshield.server.access.api_keys import new_key
 from taskshield.server.app import create_app
 from taskshield.server.sessions.audit_records import TextRedaction
 from taskshield.server.sessions.checker import SessionChecker
@@ -32,7 +32,7 @@ ESCALATING = Policy(misaligned={tier: "escalate" for tier in Tier})
 
 
 def judge() -> TableJudge:
-    """For whom "evil" never serves the user, be it in a call or in a tool's output."""
+    """A judge for which a call or a tool output with "evil" in it never serves the user."""
     return TableJudge(
         score=lambda text, task: float("evil" not in text),
         directives=lambda text: [text] if "evil" in text else [],
@@ -83,7 +83,7 @@ def checker(
 
 
 def outcome(decisions: Sequence[Decision]) -> list[object]:
-    """What decisions say, without what differs from one run to the next."""
+    """Decisions without the parts that differ from run to run."""
     return [
         (
             each.case.index,
@@ -99,7 +99,7 @@ def outcome(decisions: Sequence[Decision]) -> list[object]:
 
 
 class Failing(MemoryStore):
-    """A store that fails, or is overtaken by others, so often as it is told to."""
+    """A store that fails, or has conflicts, as often as a test sets."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class Failing(MemoryStore):
             raise StoreError("the disk is full")
         if self.conflicts:
             self.conflicts -= 1
-            raise StoreConflict("somebody else was faster")
+            raise StoreConflict("another request was stored first")
         await super().commit(session, records, approvals, names)
 
     async def ping(self) -> None:
@@ -136,7 +136,7 @@ class Failing(MemoryStore):
 
 
 class Hanging(TableJudge):
-    """A judge that takes for ever over the user's words."""
+    """A judge that never answers on a user message."""
 
     async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
         await asyncio.Event().wait()

@@ -47,11 +47,11 @@ BESIDE = f"{TENANT}\x1fagent-hooks"
 
 Context = dict[str, Any]
 Post = Callable[[Context], Any]
-"""Asks a server about an event."""
+"""Sends an event to a server."""
 
 
 def hijackable() -> TableJudge:
-    """Finds the planted words; nothing that has to do with Eve serves the user."""
+    """Finds the injected words; nothing about Eve serves the user."""
     return TableJudge(
         directives=lambda text: [PLANTED] if PLANTED in text else [],
         score=lambda text, task: float("Eve" not in text),
@@ -59,12 +59,12 @@ def hijackable() -> TableJudge:
 
 
 def calls_judged(judge: TableJudge) -> int:
-    """How many calls of ours a judge was asked about; the self-test makes others."""
+    """Number of calls that a judge checked, without those of the self-test."""
     return sum(call.name == "pay" for message in judge.seen for call in message.tool_calls)
 
 
 class Remote:
-    """An interceptor for the SDK that asks a server."""
+    """An interceptor for the SDK that sends events to a server."""
 
     def __init__(self, post: Post) -> None:
         self._post = post
@@ -89,7 +89,7 @@ class Host:
 
     @property
     def verdict(self) -> Context:
-        """The last one."""
+        """The last verdict."""
         return self.remote.verdicts[-1]
 
     def emit(self, context: Context) -> Any:
@@ -137,7 +137,7 @@ def hosted(judge: TableJudge, store: MemoryStore | None = None, **more: Any) -> 
 
 
 def hijacked_run(host: Host) -> None:
-    """A host whose agent is hijacked by what a tool says, and comes back."""
+    """A host whose agent is hijacked by a tool output and then returns to its task."""
     host.emit(host.build.agent_startup(tools_registered=["pay", "read_mail"]))
     host.user("Pay Bob as my mail says.")
     host.announce({"id": "c1", "name": "read_mail", "args": {}})
@@ -154,7 +154,7 @@ def hijacked_run(host: Host) -> None:
 
 
 def without_ids(verdicts: list[Context]) -> str:
-    """Verdicts without what differs from one run to the next."""
+    """Verdicts without the parts that differ from run to run."""
     return re.sub(r"\b[0-9a-f]{32}\b", "ID", json.dumps(verdicts))
 
 
@@ -226,7 +226,7 @@ def test_a_session_that_hops_between_replicas_gets_the_same_verdicts() -> None:
     assert calls_judged(first) + calls_judged(second) == 2
 
 
-def test_what_was_seen_survives_a_restart(tmp_path: Path) -> None:
+def test_the_memory_of_a_session_survives_a_restart(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     judge = hijackable()
     for step in range(2):
@@ -246,13 +246,13 @@ def test_what_was_seen_survives_a_restart(tmp_path: Path) -> None:
 
 
 @pytest.mark.shows("Agent Hooks", "HITL")
-def test_what_a_person_approves_passes_when_it_is_asked_about_again() -> None:
+def test_an_approved_call_passes_on_its_next_event() -> None:
     judge = hijackable()
     with served(by=judge, policy=ESCALATE) as client:
         host = Host(posting(client))
         host.user()
         host.announce(pay("Eve"))
-        for _ in range(2):  # the deny stays the same as long as nobody has decided
+        for _ in range(2):  # the deny stays the same until a person decides
             with pytest.raises(InterceptionBlocked) as blocked:
                 host.before(pay("Eve"))
         assert blocked.value.result.verdict.is_liftable and calls_judged(judge) == 1
@@ -267,7 +267,7 @@ def test_what_a_person_approves_passes_when_it_is_asked_about_again() -> None:
 
 
 @pytest.mark.shows("Agent Hooks", "plan text")
-def test_a_plan_that_a_person_approves_passes_when_it_is_said_again() -> None:
+def test_an_approved_plan_passes_on_its_next_event() -> None:
     with served(by=hijackable(), policy={"text": "escalate"}) as client:
         host = Host(posting(client))
         host.user()
@@ -279,7 +279,7 @@ def test_a_plan_that_a_person_approves_passes_when_it_is_said_again() -> None:
         host.emit(host.build.output(content=PLANTED))
 
 
-def test_what_a_person_denies_stays_denied() -> None:
+def test_a_denied_call_stays_denied() -> None:
     with served(by=hijackable(), policy=ESCALATE) as client:
         host = Host(posting(client))
         host.user()
@@ -322,7 +322,7 @@ def test_a_call_that_could_not_be_checked_is_denied_and_says_so() -> None:
 
 @pytest.mark.parametrize("vector", RUNNABLE, ids=lambda vector: vector["id"])
 def test_the_hosts_of_the_conformance_kit_can_use_the_server(vector: Context) -> None:
-    """The kit tests hosts by scripted verdicts. Here the server stands in for the script."""
+    """The kit tests hosts by scripted verdicts. Here the server replaces the script."""
     with served(by=TableJudge(score=lambda text, task: 0.0)) as client:
         remote = Remote(posting(client))
         harness = ReferenceHarness()
@@ -335,14 +335,14 @@ def test_the_hosts_of_the_conformance_kit_can_use_the_server(vector: Context) ->
     assert remote.verdicts and played.tool_invocations == []
 
 
-def test_what_is_remembered_stays_out_of_the_lists() -> None:
+def test_memories_are_not_listed_as_sessions() -> None:
     with served(by=hijackable()) as client:
         hijacked_run(Host(posting(client)))
         (listed,) = client.get("/api/sessions").json()["items"]
     assert listed["id"] == "s"
 
 
-def test_without_texts_what_was_seen_is_remembered_in_the_process() -> None:
+def test_without_texts_memories_stay_in_the_process() -> None:
     store, judge = MemoryStore(), hijackable()
     with hosted(judge, store, store_texts=False) as host:
         host.user()
@@ -361,7 +361,7 @@ def test_without_texts_what_was_seen_is_remembered_in_the_process() -> None:
 SECRET = "sk-" + "aB3dE6gH9jK2mN5pQ8sT" * 2
 
 
-def test_no_secret_is_stored_with_what_was_seen() -> None:
+def test_no_secret_is_stored_in_a_memory() -> None:
     store = MemoryStore()
     with hosted(hijackable(), store) as host:
         host.user()
@@ -383,12 +383,12 @@ def test_sessions_of_two_tenants_have_nothing_in_common() -> None:
         ours, theirs = (Host(posting(client, **{"Authorization": f"Bearer {key}"})) for key in keys)
         ours.user()
         ours.before(pay("Bob"))
-        with pytest.raises(InterceptionBlocked):  # there nobody has asked for anything
+        with pytest.raises(InterceptionBlocked):  # the other tenant has no task
             theirs.before(pay("Bob"))
 
 
 class Busy(MemoryStore):
-    """A store where others write to a memory as often as they are told to."""
+    """A store in which other events change a memory, as often as a test sets."""
 
     def __init__(self, conflicts: int = 0) -> None:
         super().__init__()
@@ -416,11 +416,11 @@ class Busy(MemoryStore):
     async def commit(self, session: StoredSession, *rest: Any, **more: Any) -> None:
         if session.tenant == BESIDE and self.conflicts:
             self.conflicts -= 1
-            raise StoreConflict("somebody else was faster")
+            raise StoreConflict("another event was stored first")
         await super().commit(session, *rest, **more)
 
 
-def test_what_others_write_meanwhile_is_taken_into_account() -> None:
+def test_a_memory_that_another_event_changed_is_read_again() -> None:
     judge, store = hijackable(), Busy(conflicts=3)
     with hosted(judge, store) as host:
         host.user()
@@ -429,7 +429,7 @@ def test_what_others_write_meanwhile_is_taken_into_account() -> None:
     assert calls_judged(judge) == 1
 
 
-def test_others_who_never_stop_are_an_error() -> None:
+def test_a_memory_that_changes_on_every_try_is_an_error() -> None:
     with served(Busy(conflicts=100), by=hijackable()) as client:
         host = Host(posting(client))
         answer = posting(client)(
@@ -438,7 +438,7 @@ def test_others_who_never_stop_are_an_error() -> None:
         assert refusal(answer) == (503, "ServerBusy")
 
 
-def test_what_the_user_says_while_a_known_call_is_asked_about_does_no_harm() -> None:
+def test_a_user_message_during_an_event_discards_the_remembered_verdict() -> None:
     judge, store = hijackable(), Busy()
     with hosted(judge, store) as host:
         host.user()
@@ -450,7 +450,7 @@ def test_what_the_user_says_while_a_known_call_is_asked_about_does_no_harm() -> 
         assert calls_judged(judge) == 2
 
 
-def test_a_memory_that_cannot_be_read_is_the_stores_fault() -> None:
+def test_a_memory_that_cannot_be_read_is_a_store_error() -> None:
     store = MemoryStore()
     with served(store, by=hijackable()) as client:
         host = Host(posting(client))
@@ -471,7 +471,7 @@ def test_a_memory_that_cannot_be_read_is_the_stores_fault() -> None:
         assert refusal(posting(client)(context)) == (503, "ServerBusy")
 
 
-def test_an_answer_in_any_script_is_as_large_as_the_request_was() -> None:
+def test_a_response_in_any_script_is_no_longer_than_its_request() -> None:
     text = "\N{GRINNING FACE}" * 120_000  # in ASCII, three times as long
     with hosted(hijackable(), policy={"output": "redact"}) as host:
         host.user()
@@ -503,7 +503,7 @@ def refusal(answer: Any) -> tuple[int, str]:
         ({**PARAMS, "api-version": "2025-09-15-preview"}, "UnsupportedApiVersionValue"),
     ],
 )
-def test_parameters_that_are_wrong_are_refused(params: dict[str, str], expected: str) -> None:
+def test_invalid_parameters_are_refused(params: dict[str, str], expected: str) -> None:
     with served() as client:
         answer = client.post(PATH, params=params, json=context())
         assert refusal(answer) == (400, expected)
@@ -525,7 +525,7 @@ def test_both_versions_and_a_policy_are_accepted(version: str) -> None:
         (context(target="canary"), "target"),
     ],
 )
-def test_a_body_that_is_wrong_is_refused_with_its_place(body: object, target: str) -> None:
+def test_an_invalid_body_is_refused_with_its_path(body: object, target: str) -> None:
     with served() as client:
         answer = posting(client)(body)  # type: ignore[arg-type]
         assert refusal(answer) == (400, "InvalidRequest")
@@ -545,7 +545,7 @@ def test_a_body_that_is_too_large_or_too_deep_is_refused() -> None:
                 assert refusal(answer) == (400, "InvalidRequest")
 
 
-def test_who_may_not_ask_is_told_so() -> None:
+def test_a_request_without_authorization_gets_an_error() -> None:
     store = MemoryStore()
     key = run(keyed(store, "proxy", per_minute=1))
     good = run(keyed(store, "check", per_minute=1))
@@ -559,7 +559,7 @@ def test_who_may_not_ask_is_told_so() -> None:
         assert refusal(answer) == (429, "TooManyRequests") and int(answer.headers["retry-after"])
 
 
-def test_what_fails_on_our_side_can_be_tried_again() -> None:
+def test_a_failure_of_the_server_can_be_retried() -> None:
     store = Failing()
     with served(store) as client:
         store.gone = True

@@ -84,7 +84,9 @@ def test_every_error_of_a_surface_has_its_own_body(
         assert client.get("/api/none").json()["error"]["code"] == "not_found"
 
 
-def test_an_answer_that_breaks_off_stays_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_response_that_failed_midway_closes_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(apps, "SURFACES", (*apps.SURFACES, BLUNT))
     with served() as client:
         answer = client.get("/blunt/half")
@@ -109,7 +111,7 @@ def test_each_error_has_its_status(error: Exception, status: int, code: str) -> 
     assert "canary" not in problem.message
 
 
-def test_what_is_too_old_is_forgotten_at_start() -> None:
+def test_old_data_is_deleted_at_start() -> None:
     store = MemoryStore()
     run(checker(store).check_conversation(TENANT, HIJACKED, source=RequestSource("test")))
     old = datetime.now(UTC) - timedelta(days=31)
@@ -137,7 +139,7 @@ def test_a_store_that_cannot_be_pruned_does_not_stop_the_server(
     assert [record.getMessage() for record in caplog.records] == ["pruning failed"]
 
 
-def test_the_app_closes_what_it_uses() -> None:
+def test_the_app_closes_its_judge_and_its_store() -> None:
     closed: list[str] = []
 
     class Closing(MemoryStore):

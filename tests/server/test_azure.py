@@ -52,13 +52,13 @@ def example(path: Path) -> Any:
 
 
 def scripted(*misaligned: str) -> LLMJudge:
-    """A judge for whom calls of these tools serve nobody."""
+    """A judge for which calls of these tools never serve a task."""
     rules = Rules(serves=lambda text, task: float(not any(name in text for name in misaligned)))
     return LLMJudge(rules.client())
 
 
 def judged(judge: TableJudge) -> int:
-    """How many messages a judge was asked about, those of the self-test aside."""
+    """Number of messages that a judge checked, without those of the self-test."""
     return sum(not _of_self_test(message) for message in judge.seen)
 
 
@@ -97,7 +97,7 @@ def test_azures_examples_get_the_answers_that_azure_gives(path: Path, version: s
         )
 
 
-def test_scores_and_findings_come_when_they_are_asked_for() -> None:
+def test_scores_and_findings_are_sent_on_request() -> None:
     with served() as client:
         plain = posted(client, EVIL).json()
         assert set(plain) == {"taskRiskDetected", "details"} and plain["taskRiskDetected"]
@@ -109,7 +109,7 @@ def test_scores_and_findings_come_when_they_are_asked_for() -> None:
         assert (record["surface"], record["action"]) == ("azure", newest["action"])
 
 
-def test_what_was_judged_is_not_judged_again() -> None:
+def test_known_messages_are_not_judged_again() -> None:
     judge = TableJudge()
     with served(by=judge) as client:
         first = posted(client, GOOD, **{"x-taskshield-details": "1"}).json()
@@ -130,9 +130,7 @@ def test_what_was_judged_is_not_judged_again() -> None:
         (request(message("User", "x" * 100_001)), "InvalidRequestBody", "messages"),
     ],
 )
-def test_a_body_that_is_wrong_is_refused_with_its_place(
-    body: object, code: str, target: str
-) -> None:
+def test_an_invalid_body_is_refused_with_its_path(body: object, code: str, target: str) -> None:
     with served() as client:
         answer = posted(client, body)
         assert refusal(answer) == (400, code)
@@ -141,7 +139,7 @@ def test_a_body_that_is_wrong_is_refused_with_its_place(
 
 @pytest.mark.parametrize("content", [b"{", b"", b"\xff", b"[" * 200_000, b'{"messages": NaN}'])
 @pytest.mark.parametrize("kind", ["application/json", "text/plain"])
-def test_what_is_not_json_is_refused(content: bytes, kind: str) -> None:
+def test_a_body_that_is_not_json_is_refused(content: bytes, kind: str) -> None:
     with served() as client:
         answer = client.post(
             PATH, params={"api-version": VERSION}, content=content, headers={"content-type": kind}
@@ -212,7 +210,7 @@ def test_tenants_do_not_share_conversations() -> None:
     assert judged(judge) == 4
 
 
-def test_too_many_requests_say_when_to_come_back() -> None:
+def test_too_many_requests_get_a_retry_after() -> None:
     store, key = with_key("check", per_minute=1)
     with served(store, key=key) as client:
         posted(client, GOOD)
@@ -222,7 +220,7 @@ def test_too_many_requests_say_when_to_come_back() -> None:
         assert len(answer.headers.get_list("retry-after")) == 1
 
 
-def test_an_outage_is_never_no_risk_and_is_over_when_the_judge_is_back() -> None:
+def test_an_outage_is_never_reported_as_no_risk_and_ends_with_the_judges_return() -> None:
     judge = TableJudge()
     with served(by=judge) as client:
         judge.error = JudgeUnavailable("down")
@@ -236,7 +234,7 @@ def test_an_outage_is_never_no_risk_and_is_over_when_the_judge_is_back() -> None
         assert judged(judge) == seen
 
 
-def test_a_store_that_is_gone_is_busy() -> None:
+def test_an_unavailable_store_is_reported_as_busy() -> None:
     store = Failing()
     with served(store) as client:
         store.breaking = 1
@@ -245,7 +243,7 @@ def test_a_store_that_is_gone_is_busy() -> None:
         assert posted(client, GOOD).json() == {"taskRiskDetected": False}
 
 
-def test_a_handler_that_breaks_is_an_internal_error() -> None:
+def test_an_exception_in_a_handler_is_an_internal_error() -> None:
     class Broken(MemoryStore):
         async def commit(self, *given: Any, **more: Any) -> None:
             raise ZeroDivisionError("canary")
@@ -255,7 +253,7 @@ def test_a_handler_that_breaks_is_an_internal_error() -> None:
         assert refusal(answer) == (500, "InternalError") and "canary" not in answer.text
 
 
-def test_half_a_character_does_not_break_the_answer() -> None:
+def test_an_unpaired_surrogate_does_not_break_the_response() -> None:
     body = json.dumps(EVIL).replace("evil", "evil \\ud83d")
     with served() as client:
         answer = client.post(
@@ -268,7 +266,7 @@ def test_half_a_character_does_not_break_the_answer() -> None:
 
 
 class Waits(RequestsTransport):  # type: ignore[misc]  # azure-core loads it lazily, untyped
-    """azure-core's own transport, which writes down how long it should sleep."""
+    """azure-core's own transport, which records how long it should sleep."""
 
     def __init__(self) -> None:
         super().__init__(use_env_settings=False)
@@ -279,7 +277,7 @@ class Waits(RequestsTransport):  # type: ignore[misc]  # azure-core loads it laz
 
 
 class Stumbling(TableJudge):
-    """A judge who fails the first time that he is asked about a step."""
+    """A judge that fails at the first check of each step."""
 
     async def assess(self, message: Message, view: SessionView) -> Assessment:
         stumbles = judged(self) == 1 and not _of_self_test(message)
@@ -302,7 +300,7 @@ def sdk(judge: Judge, **limits: Any) -> Iterator[tuple[ContentSafetyClient, Wait
 
 
 def asked(body: Any) -> HttpRequest:
-    """A request as azure-core sends it for operations that an SDK does not have."""
+    """A request as azure-core sends it for operations without an SDK method."""
     return HttpRequest(
         "POST", "/agent:analyzeTaskAdherence", params={"api-version": VERSION}, json=body
     )
@@ -325,7 +323,7 @@ def test_azures_client_tries_again_after_an_outage() -> None:
     assert answer.json() == {"taskRiskDetected": False} and waits.slept == [1]
 
 
-def test_azures_client_waits_as_long_as_it_is_told() -> None:
+def test_azures_client_waits_for_the_retry_after() -> None:
     with sdk(TableJudge(), per_minute=1) as (client, waits):
         assert client.send_request(asked(GOOD)).status_code == 200
         answer = client.send_request(asked(GOOD))

@@ -6,7 +6,7 @@ from taskshield.server.bounded_cache import BoundedCache, KeyedLocks
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=40))
 def test_the_cache_keeps_what_was_used_last_within_its_limits(steps: list[tuple[int, int]]) -> None:
-    recent: BoundedCache[int, int] = BoundedCache(3, weigh=lambda value: value, together=12)
+    recent: BoundedCache[int, int] = BoundedCache(3, weigh=lambda value: value, most_weight=12)
     used: list[tuple[int, int]] = []  # newest last
     for key, value in steps:
         recent.put(key, value)

@@ -1,4 +1,4 @@
-"""POST /hooks/claude-code: whatever happens, the status is 200 and nothing goes on unchecked."""
+"""POST /hooks/claude-code: the status is always 200, and nothing passes unchecked."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ EVIL = use("mcp__bank__pay", {"to": "Eve"}, tool_use_id="toolu_2")
 
 
 def answered(client: TestClient | httpx.Client, event: object, **headers: str) -> Any:
-    """The answer to an event, which Claude Code heeds only where its status is 200."""
+    """The reply to an event. Claude Code ignores replies with another status than 200."""
     answer = client.post(PATH, json=event, headers=headers)
     assert answer.status_code == 200
     assert answer.headers["x-taskshield-check"] in ("executed", "skipped", "failed", "none")
@@ -33,7 +33,7 @@ def permission(answer: Any) -> str:
 
 
 def stopped(answer: Any) -> str:
-    """Why everything stops."""
+    """The reason for which the agent stops."""
     assert answer["continue"] is False
     reason: str = answer["stopReason"]
     return reason
@@ -57,7 +57,7 @@ def test_a_session_over_http() -> None:
 
 
 @pytest.mark.shows("Claude Code", "HITL")
-def test_what_policy_escalates_is_asked() -> None:
+def test_an_escalated_call_asks_the_user() -> None:
     policy = {"misaligned": {tier.value: "escalate" for tier in Tier}}
     with served(by=judge(), policy=policy) as client:
         answered(client, PROMPT)
@@ -72,7 +72,7 @@ def test_redaction_replaces_the_output() -> None:
         assert PLANTED not in shown["hookSpecificOutput"]["updatedToolOutput"]["stdout"]
 
 
-def test_an_outage_denies_the_call_and_lets_the_user_speak() -> None:
+def test_an_outage_denies_the_call_and_allows_the_users_message() -> None:
     down = judge()
     with served(by=down) as client:
         down.error = JudgeUnavailable("down")
@@ -122,7 +122,7 @@ def test_limits_and_wrong_addresses_stop() -> None:
         (failure("error"), lambda answer: answer["continue"] is False),
     ],
 )
-def test_a_store_that_is_gone_stops_what_it_was_asked_about(event: Any, blocked: Any) -> None:
+def test_an_unavailable_store_stops_the_event(event: Any, blocked: Any) -> None:
     store = Failing()
     with served(store, by=judge()) as client:
         store.gone = True
@@ -135,7 +135,7 @@ def test_a_store_that_is_gone_stops_what_it_was_asked_about(event: Any, blocked:
         assert "taskshield_store_errors_total 1.0" in client.get("/metrics").text
 
 
-def test_a_handler_that_breaks_stops_what_it_was_asked_about() -> None:
+def test_an_exception_in_a_handler_stops_the_event() -> None:
     class Broken(MemoryStore):
         async def session(self, tenant: str, id: str) -> Any:
             raise ZeroDivisionError("canary")
@@ -161,10 +161,10 @@ def test_tenants_may_use_the_same_session_ids() -> None:
         answered(client, PROMPT, Authorization=f"Bearer {ours}")
         assert answered(client, use(), Authorization=f"Bearer {ours}") == {}
         refused = answered(client, use(), Authorization=f"Bearer {theirs}")
-        assert permission(refused) == "deny"  # there nobody has asked for anything
+        assert permission(refused) == "deny"  # the other tenant has no task
 
 
-def test_half_a_character_does_not_break_the_answer() -> None:
+def test_an_unpaired_surrogate_does_not_break_the_response() -> None:
     with served(by=judge()) as client:
         answered(client, PROMPT)
         body = json.dumps(EVIL).replace("Eve", "Eve \\ud83d")

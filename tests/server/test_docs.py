@@ -1,4 +1,4 @@
-"""What the papers say about running and watching the server is so."""
+"""The docs on deployment and monitoring match the code."""
 
 import configparser
 import re
@@ -36,7 +36,7 @@ def test_the_unit_waits_longer_than_the_server_takes_to_stop() -> None:
     assert unit.getint("Service", "TimeoutStopSec") > load({}, environment={}).server.shutdown_s
 
 
-def test_the_metrics_that_are_told_of_are_those_that_there_are() -> None:
+def test_the_documented_metrics_are_the_existing_ones() -> None:
     there = set(re.findall(r"# TYPE (taskshield_\w+) (?:counter|histogram)", page(Metrics())))
     listed = re.findall(r"^\| `(taskshield_\w+)` \|", OBSERVABILITY, re.MULTILINE)
     assert sorted(listed) == sorted(there)
@@ -44,7 +44,7 @@ def test_the_metrics_that_are_told_of_are_those_that_there_are() -> None:
     assert {name.removesuffix("_bucket") for name in queried} <= there
 
 
-def test_the_labels_that_queries_use_are_there() -> None:
+def test_the_labels_of_documented_queries_exist() -> None:
     with served() as client:
         client.post("/api/sessions", json={"id": "s"})
         said = {"messages": wire(*HIJACKED.messages)}

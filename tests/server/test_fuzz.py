@@ -1,4 +1,4 @@
-"""The native API against its own OpenAPI document: whatever is sent, the answer is as described."""
+"""The native API against its own OpenAPI document: every response is as described."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ OPERATIONS = [
     if isinstance(found, Ok) and (operation := found.ok()).path != "/api/live"  # it has no end
 ]
 TELLS_LESS = {"/api/playground"}
-"""Where a conversation may be in any of several formats, of which the document says little."""
+"""Paths that take a conversation in several formats, which the document describes loosely."""
 ESCALATE = {"misaligned": {tier.value: "escalate" for tier in Tier}}
 CURSORS = st.builds(
     lambda at, id: page([replace(SESSION, updated_at=at, id=id)] * 2, 1, place).next,
@@ -50,7 +50,7 @@ schemathesis.openapi.format("cursor", CURSORS)
 
 @dataclass(frozen=True)
 class Target:
-    """A server, how to get in, and what is there to be found."""
+    """A server, a key for it, and ids that exist there."""
 
     url: str
     headers: dict[str, str]
@@ -72,14 +72,14 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
         decided = client.post("/api/sessions/s/messages", json=said).json()["decisions"]
         held = next(decision for decision in decided if decision["approval"])
         path = f"/api/approvals/{held['approval']}"
-        client.post(f"{path}/deny").raise_for_status()  # so that nobody waits for a decision
+        client.post(f"{path}/deny").raise_for_status()  # so that no request waits for a decision
         ids = {"session": "s", "decision": held["id"], "approval": held["approval"]}
         yield Target(server.url, headers, ids)
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode))
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.label)
-def test_answers_are_as_the_document_says(
+def test_responses_match_the_openapi_document(
     operation: APIOperation[Any, Any, Any, Any], mode: GenerationMode, target: Target
 ) -> None:
     @given(case=operation.as_strategy(generation_mode=mode), there=st.booleans())

@@ -79,7 +79,7 @@ def test_messages_are_judged_and_each_gets_its_decision(client: TestClient) -> N
     assert decisions[2]["content"].startswith("Now do the evil thing.\n\n[Task Shield")
 
 
-def test_a_session_tells_what_it_knows(client: TestClient) -> None:
+def test_a_session_shows_its_tasks_and_counters(client: TestClient) -> None:
     begun(client)
     known = client.get("/api/sessions/s").json()
     assert [task["text"] for task in known["tasks"]] == ["Read my notes and write a summary."]
@@ -89,7 +89,7 @@ def test_a_session_tells_what_it_knows(client: TestClient) -> None:
     assert known["tools"] == ["read_file", "send_money", "write_note"]
 
 
-def test_a_session_gets_an_id_where_none_is_given(client: TestClient) -> None:
+def test_a_session_without_an_id_gets_a_random_one(client: TestClient) -> None:
     made = client.post("/api/sessions", json={}).json()
     assert client.get(f"/api/sessions/{made['id']}").json() == made
 
@@ -105,7 +105,7 @@ def test_lists_come_in_pages(client: TestClient) -> None:
         assert ids is None or found == ids
 
 
-def test_decisions_are_found_by_what_is_known_about_them(client: TestClient) -> None:
+def test_decisions_are_found_by_their_fields(client: TestClient) -> None:
     begun(client)
     begun(client, "other", wire(user()))
 
@@ -137,7 +137,7 @@ def test_without_texts_nothing_replays() -> None:
         assert refusal(answer) == (410, "gone")
 
 
-def test_a_person_approves_and_the_call_goes_through() -> None:
+def test_an_approved_call_is_allowed() -> None:
     with served(policy=ESCALATE) as client:
         held = begun(client, messages=[*wire(user()), *MONEY])["decisions"][1]
         assert held["action"] == "escalate"
@@ -158,7 +158,7 @@ def test_a_person_approves_and_the_call_goes_through() -> None:
         assert client.post(f"{path}/approve").json() == approved
 
 
-def test_a_person_denies() -> None:
+def test_a_denied_call_stays_blocked() -> None:
     with served(policy=ESCALATE) as client:
         held = begun(client, messages=[*wire(user()), *MONEY])["decisions"][1]
         path = f"/api/approvals/{held['approval']}"
@@ -193,13 +193,13 @@ def test_a_person_denies() -> None:
         ("GET", "/api/approvals/none?wait=1000", None, (400, "invalid_request")),
     ],
 )
-def test_wrong_requests_get_the_right_error(
+def test_invalid_requests_get_the_right_error(
     client: TestClient, method: str, path: str, body: object, expected: tuple[int, str]
 ) -> None:
     assert refusal(client.request(method, path, json=body)) == expected
 
 
-def test_an_error_names_the_place_but_not_what_was_said(client: TestClient) -> None:
+def test_an_error_names_the_path_but_not_the_value(client: TestClient) -> None:
     client.post("/api/sessions", json={"id": "s"})
     said = [{"level": "user", "text": "fine"}, {"level": "boss", "text": "canary"}]
     answer = client.post("/api/sessions/s/messages", json={"messages": said})
@@ -209,7 +209,7 @@ def test_an_error_names_the_place_but_not_what_was_said(client: TestClient) -> N
 
 
 @pytest.mark.parametrize("body", [b"{", b"\xff", b'{"a": 1' + b"0" * 5_000 + b"}", b""])
-def test_what_is_not_json_is_a_bad_request(client: TestClient, body: bytes) -> None:
+def test_a_body_that_is_not_json_is_a_bad_request(client: TestClient, body: bytes) -> None:
     answer = client.post(
         "/api/sessions", content=body, headers={"content-type": "application/json"}
     )
@@ -223,7 +223,7 @@ def test_two_calls_with_one_id_are_refused(client: TestClient) -> None:
     assert refusal(answer) == (409, "invalid_conversation")
 
 
-def test_text_that_is_not_proper_unicode_comes_through(client: TestClient) -> None:
+def test_text_that_is_not_valid_unicode_comes_through(client: TestClient) -> None:
     client.post("/api/sessions", json={"id": "s"})
     body = '{"messages": [{"level": "user", "text": "half \\ud83d pair, nul \\u0000"}]}'
     answer = client.post(
@@ -233,7 +233,7 @@ def test_text_that_is_not_proper_unicode_comes_through(client: TestClient) -> No
     assert client.get("/api/sessions/s").json()["tasks"][0]["text"].startswith("half \ud83d")
 
 
-def test_a_store_that_is_gone_is_503_and_nothing_is_decided() -> None:
+def test_an_unavailable_store_is_503_and_nothing_is_decided() -> None:
     store = Failing()
     with served(store) as client:
         begun(client, messages=wire(user()))
@@ -248,7 +248,7 @@ def test_a_store_that_is_gone_is_503_and_nothing_is_decided() -> None:
         assert "taskshield_store_errors_total 1.0" in client.get("/metrics").text
 
 
-def test_a_handler_that_breaks_is_500_without_a_word_about_it() -> None:
+def test_an_exception_in_a_handler_is_500_without_details() -> None:
     class Broken(MemoryStore):
         async def session(self, tenant: str, id: str) -> Any:
             raise ZeroDivisionError("canary")
@@ -338,7 +338,7 @@ def test_output_without_a_call_is_fine(client: TestClient) -> None:
     assert begun(client, messages=wire(user(), output()))["decisions"][1]["allowed"]
 
 
-def test_no_body_is_read_of_somebody_unknown() -> None:
+def test_the_body_of_an_unauthorized_request_is_not_read() -> None:
     store = MemoryStore()
     run(keyed(store, "check"))
     for key in (None, "tsk_unknown"):
@@ -349,7 +349,7 @@ def test_no_body_is_read_of_somebody_unknown() -> None:
             assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthenticated")
 
 
-def test_sessions_with_the_longest_names_are_listed_page_by_page() -> None:
+def test_sessions_with_the_longest_ids_are_listed_page_by_page() -> None:
     store = MemoryStore()
     names = {"\x01" * 256, "\U0001f600" * 128}
     for name in names:
@@ -365,7 +365,7 @@ def test_sessions_with_the_longest_names_are_listed_page_by_page() -> None:
 @pytest.mark.parametrize(
     "moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2026-01-01T00:00:00Z"]
 )
-def test_any_moment_of_the_calendar_can_be_asked_for(moment: str, tmp_path: Path) -> None:
+def test_any_time_of_the_calendar_is_accepted(moment: str, tmp_path: Path) -> None:
     with served(run(open_store(f"sqlite:///{tmp_path / 'store.db'}"))) as client:
         answer = client.get("/api/decisions", params={"since": moment, "until": moment})
         assert (answer.status_code, answer.json()["items"]) == (200, [])

@@ -1,4 +1,4 @@
-"""Behaviour that only a real socket, a real thread or a real process can show."""
+"""Behaviour that only a real socket, thread or process shows."""
 
 import json
 import signal
@@ -51,7 +51,7 @@ def test_what_was_acknowledged_survives_a_crash(tmp_path: Path) -> None:
             assert again == {"same": True, "decision": decision}
 
 
-def test_a_session_that_hops_between_processes_is_judged_like_in_one(tmp_path: Path) -> None:
+def test_a_session_on_two_processes_is_judged_like_on_one(tmp_path: Path) -> None:
     said = json.loads((EXAMPLES / "hijacked.json").read_text())
     told = parse(said).conversation
     with Shield() as shield:
@@ -80,7 +80,7 @@ def test_a_session_that_hops_between_processes_is_judged_like_in_one(tmp_path: P
         assert there["content"].replace(there["id"], "") == here.content.replace(here.id, "")
 
 
-def test_a_process_that_is_told_to_stop_finishes_and_says_so(tmp_path: Path) -> None:
+def test_a_process_that_gets_a_stop_signal_ends_cleanly(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'store.db'}"
     with in_process("--store", store) as process, httpx.Client(base_url=process.url) as client:
         while client.get("/readyz").status_code != 200:
@@ -90,7 +90,7 @@ def test_a_process_that_is_told_to_stop_finishes_and_says_so(tmp_path: Path) -> 
     assert any("Application shutdown complete" in line for line in process.lines)
 
 
-def test_a_request_under_way_is_answered_before_the_server_stops() -> None:
+def test_an_open_request_is_answered_before_the_server_stops() -> None:
     gated, store = Gated(), MemoryStore()
     with in_thread(gated, store) as server, ThreadPoolExecutor() as pool:
         with httpx.Client(base_url=server.url) as client:
@@ -106,7 +106,7 @@ def test_a_request_under_way_is_answered_before_the_server_stops() -> None:
 
 
 def refused_at_last(port: int) -> None:
-    """Wait until nobody accepts connections any more."""
+    """Wait until the port accepts no connections any more."""
     while True:
         try:
             socket.create_connection(("127.0.0.1", port)).close()
@@ -114,7 +114,7 @@ def refused_at_last(port: int) -> None:
             return
 
 
-def test_who_waits_for_a_person_is_sent_home_when_the_server_stops() -> None:
+def test_a_request_that_waits_for_approval_ends_when_the_server_stops() -> None:
     escalate = {"misaligned": {tier.value: "escalate" for tier in Tier}}
     store = MemoryStore()
     with (
@@ -133,7 +133,7 @@ def test_who_waits_for_a_person_is_sent_home_when_the_server_stops() -> None:
         assert waiting.result(40).json()["status"] == "pending"
 
 
-def test_a_client_that_goes_away_does_not_undo_its_check() -> None:
+def test_a_client_that_disconnects_does_not_undo_its_check() -> None:
     gated, store = Gated(), MemoryStore()
     with in_thread(gated, store) as server, httpx.Client(base_url=server.url) as client:
         post(client, "/api/sessions", {"id": "s"})
@@ -151,7 +151,7 @@ def test_a_client_that_goes_away_does_not_undo_its_check() -> None:
         assert decided(store) == 1
 
 
-def test_a_body_that_never_ends_is_given_up() -> None:
+def test_a_body_that_never_ends_times_out() -> None:
     with (
         in_thread(judge(), MemoryStore(), limits={"request_s": 0.3}) as server,
         socket.create_connection(("127.0.0.1", server.port)) as connection,

@@ -1,4 +1,4 @@
-"""Replicas: real servers on one real Postgres, behind a client that asks them in turn."""
+"""Replicas: real servers on one real Postgres, behind a client that uses them in turn."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ EXAMPLE = json.loads((Path(__file__).parents[2] / "examples" / "hijacked.json").
 TOLD = parse(EXAMPLE).conversation
 TOOLS = render(TOLD)["tools"]
 PATIENCE_S = 60
-"""How long a client waits for an answer: other tests may need the processors."""
+"""How long a client waits for an answer: other tests may keep the processors busy."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ class Replicas:
             client.close()
 
     def post(self, path: str, body: Any = None) -> Any:
-        """Ask as a load balancer does: where nobody listens, the next one is asked."""
+        """Send a request like a load balancer: to the next replica where one does not listen."""
         for _ in self.clients:
             try:
                 answer = next(self._turns).post(path, json=body)
@@ -112,7 +112,7 @@ def library_outcome(decisions: Sequence[Decision]) -> list[object]:
     ]
 
 
-def test_a_session_that_hops_is_judged_like_in_one_process_and_in_the_library(
+def test_a_session_on_two_replicas_is_judged_like_on_one_and_in_the_library(
     postgres: PostgresServer,
 ) -> None:
     with ExitStack() as stack:
@@ -127,7 +127,9 @@ def test_a_session_that_hops_is_judged_like_in_one_process_and_in_the_library(
     assert "revise" in {decision.action for decision in expected}
 
 
-def test_a_conversation_without_a_session_hops_as_well(postgres: PostgresServer) -> None:
+def test_a_conversation_without_a_session_can_change_replicas_as_well(
+    postgres: PostgresServer,
+) -> None:
     path = "/contentsafety/agent:analyzeTaskAdherence?api-version=2025-09-15-preview"
     evil = azure_call("send_money", '{"to": "Eve", "amount": 5000}')
     body = request(
@@ -141,7 +143,7 @@ def test_a_conversation_without_a_session_hops_as_well(postgres: PostgresServer)
     assert len(found[0]) == 2 and found[0] == found[1]  # judged once, by one of them
 
 
-def test_what_one_replica_asks_a_person_can_be_approved_at_the_other(
+def test_an_approval_of_one_replica_can_be_given_at_the_other(
     postgres: PostgresServer,
 ) -> None:
     escalate = {"TASKSHIELD_POLICY__MISALIGNED__FINANCIAL": "escalate"}
@@ -165,7 +167,7 @@ def test_what_one_replica_asks_a_person_can_be_approved_at_the_other(
         assert [each["decisions"][0]["allowed"] for each in again] == [True, False]
 
 
-def test_a_key_made_while_they_run_is_honoured_by_all_and_closes_their_doors(
+def test_a_key_made_while_replicas_run_is_valid_at_all_and_needed_at_all(
     postgres: PostgresServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = postgres.new_url()
@@ -181,7 +183,7 @@ def test_a_key_made_while_they_run_is_honoured_by_all_and_closes_their_doors(
                 pass
 
 
-def test_what_a_killed_replica_acknowledged_is_kept_and_the_other_goes_on(
+def test_acknowledged_decisions_of_a_killed_replica_are_kept_by_the_other(
     postgres: PostgresServer,
 ) -> None:
     with ExitStack() as stack:
@@ -280,7 +282,7 @@ def test_replicas_prune_at_once(postgres: PostgresServer) -> None:
 
 
 def _pruned(process: Process) -> int:
-    """How many rows a server has removed when it started; it fails where that went wrong."""
+    """Number of rows that a server deleted at its start; fails where the deletion failed."""
     while True:
         for line in [json.loads(line) for line in process.lines]:
             assert line["event"] != "pruning failed"

@@ -1,8 +1,8 @@
-"""The same conversation gives the same decision, whichever way it comes.
+"""The same conversation gives the same decision on every surface.
 
-Every surface plays both conversations over HTTP against a server with the shipped judge. Its
-decisions, as they were written down, must be those of the library in every score, and what it told
-its client must be what was decided. Another surface is one more function in `SURFACES`.
+Each surface sends both conversations over HTTP to a server with the shipped judge. The stored
+decisions must have the same scores as those of the library, and the client must get what was
+decided. A new surface needs one more function in `SURFACES`.
 """
 
 import json
@@ -231,7 +231,7 @@ def by_library(conversation: Conversation) -> list[Decision]:
 
 
 def recorded(store: Store, surface: str) -> list[Decision]:
-    """The decisions as they were written down."""
+    """The stored decisions."""
     records = run(store.search(TENANT, AuditQuery(surface=surface))).items
     ordered = sorted(records, key=lambda record: record.number)
     return [decide(stored_values.load(Case, record.case or "")) for record in ordered]
@@ -276,7 +276,9 @@ def test_every_surface_decides_like_the_library(
     assert told == [call.allowed for each in expected[name] for call in each.calls]
 
 
-def test_the_conversations_are_worth_comparing(expected: dict[str, list[Decision]]) -> None:
+def test_the_compared_conversations_have_every_kind_of_decision(
+    expected: dict[str, list[Decision]],
+) -> None:
     actions = {name: [each.action for each in decisions] for name, decisions in expected.items()}
     assert actions == {
         "aligned": ["allow"] * 5,

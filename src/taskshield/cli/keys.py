@@ -92,7 +92,7 @@ def run(given: argparse.Namespace, work: _Work) -> int:
 
 
 async def _create(store: Store, given: argparse.Namespace) -> int:
-    from taskshield.server.access.auth import new_key
+    from taskshield.server.access.api_keys import new_key
 
     scopes: list[Scope] = ["check", "proxy"] if given.scope is None else given.scope
     made = new_key(

@@ -9,7 +9,7 @@ import uvloop
 from fastapi import FastAPI
 
 from taskshield.core.errors import ConfigError
-from taskshield.server.access.auth import check_binding
+from taskshield.server.access.local_requests import check_binding
 from taskshield.server.app import create_app
 from taskshield.server.http.slow_clients import Connection
 from taskshield.server.operations import logs, telemetry

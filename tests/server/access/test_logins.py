@@ -1,4 +1,4 @@
-"""Logging in on the page: the cookie, what it is good for, and who may not use it."""
+"""Logins on the dashboard: the cookie, what it allows, and which requests it must not."""
 
 from datetime import timedelta
 from http.cookies import SimpleCookie
@@ -42,7 +42,7 @@ def store() -> MemoryStore:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys are looked up every time."""
+    """Keys are never cached."""
     monkeypatch.setattr("taskshield.server.access.auth._CACHE_S", -1.0)
 
 
@@ -54,7 +54,7 @@ def test_without_keys_no_login_is_needed() -> None:
     assert me["judges"] == ["embedded"]
 
 
-def test_who_has_not_logged_in_is_told_so_and_nothing_else(store: MemoryStore) -> None:
+def test_without_a_login_only_the_need_for_one_is_told(store: MemoryStore) -> None:
     run(keyed(store, "check", tenant="secret tenant"))
     with served(store) as client:
         me = client.get("/page/me").json()
@@ -96,7 +96,7 @@ def test_the_flags_of_the_cookie(store: MemoryStore, origin: str, secure: bool) 
     assert answer.content == b"" and answer.status_code == 204
 
 
-def test_neither_the_key_nor_the_cookie_is_kept(store: MemoryStore) -> None:
+def test_neither_the_key_nor_the_cookie_is_stored(store: MemoryStore) -> None:
     secret = run(keyed(store, "check"))
     with served(store) as client:
         log_in(client, secret)
@@ -109,7 +109,7 @@ def test_neither_the_key_nor_the_cookie_is_kept(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("key", ["tsk_unknown", "", "sk-of-the-provider", "tsk_\x00\ud800"])
-def test_a_key_that_is_not_good_gives_no_cookie(store: MemoryStore, key: str) -> None:
+def test_an_invalid_key_gives_no_cookie(store: MemoryStore, key: str) -> None:
     run(keyed(store, "check"))
     with served(store) as client:
         answer = client.post(
@@ -128,7 +128,7 @@ def test_a_login_without_a_key_is_refused(store: MemoryStore, body: bytes) -> No
     assert refusal(answer) == (400, "invalid_request")
 
 
-def test_attempts_are_counted(store: MemoryStore) -> None:
+def test_the_number_of_login_attempts_is_limited(store: MemoryStore) -> None:
     secret = run(keyed(store, "check"))
     with served(store) as client:
         tried = [
@@ -140,7 +140,7 @@ def test_attempts_are_counted(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("headers", ELSEWHERE)
-def test_nobody_is_logged_in_or_out_by_another_page(
+def test_another_page_cannot_log_a_user_in_or_out(
     store: MemoryStore, headers: dict[str, str]
 ) -> None:
     secret = run(keyed(store, "check"))
@@ -156,7 +156,7 @@ def test_nobody_is_logged_in_or_out_by_another_page(
 
 @pytest.mark.parametrize("headers", ELSEWHERE)
 def test_another_page_cannot_change_anything(store: MemoryStore, headers: dict[str, str]) -> None:
-    """Not even with the token, were it to leak."""
+    """Not even with a leaked token."""
     with logged_in(store, "admin") as client:
         token = csrf_token(cookie_of(client))
         for asked in changing("d"):
@@ -166,7 +166,7 @@ def test_another_page_cannot_change_anything(store: MemoryStore, headers: dict[s
 
 
 @pytest.mark.parametrize("token", [None, "", "x" * 64, "\xff", "0" * 64])
-def test_our_own_page_needs_its_token(store: MemoryStore, token: str | None) -> None:
+def test_the_dashboard_needs_its_token(store: MemoryStore, token: str | None) -> None:
     given = {} if token is None else {CSRF_HEADER: token.encode("latin-1")}
     with logged_in(store, "admin") as client:
         for asked in changing("d"):
@@ -174,7 +174,7 @@ def test_our_own_page_needs_its_token(store: MemoryStore, token: str | None) -> 
             assert refusal(client.request(**asked, headers=headers)) == (403, "forged"), asked
 
 
-def test_the_token_of_another_login_is_no_good(store: MemoryStore) -> None:
+def test_the_token_of_another_login_is_refused(store: MemoryStore) -> None:
     secret = run(keyed(store, "check"))
     with served(store) as client:
         log_in(client, secret)
@@ -185,7 +185,7 @@ def test_the_token_of_another_login_is_no_good(store: MemoryStore) -> None:
         assert client.post("/api/sessions", json={}, headers=own_page(client)).status_code == 201
 
 
-def test_an_older_browser_says_only_where_it_comes_from(store: MemoryStore) -> None:
+def test_an_older_browser_is_checked_by_its_origin(store: MemoryStore) -> None:
     with logged_in(store) as client:
         headers = {**own_page(client)}
         del headers["sec-fetch-site"]
@@ -200,7 +200,7 @@ def test_a_key_in_a_header_needs_no_token(store: MemoryStore) -> None:
         assert client.get("/api/sessions").json()["items"] == []
 
 
-def test_the_cookie_is_of_no_use_elsewhere(store: MemoryStore) -> None:
+def test_the_cookie_is_not_accepted_on_other_surfaces(store: MemoryStore) -> None:
     with logged_in(store, "admin") as client:
         headers = own_page(client)
         path = "/contentsafety/agent:analyzeTaskAdherence?api-version=2025-09-15-preview"
@@ -232,7 +232,7 @@ def test_an_expired_key_ends_the_login(store: MemoryStore) -> None:
         assert client.get("/page/me").json()["login"] == "needed"
 
 
-def test_a_login_ends_by_itself(store: MemoryStore) -> None:
+def test_a_login_expires(store: MemoryStore) -> None:
     with logged_in(store) as client:
         ((place, login),) = store._logins._rows.items()
         over = Login(id=login.id, key=login.key, created_at=AGES_AGO, expires_at=AGES_AGO)
@@ -240,7 +240,7 @@ def test_a_login_ends_by_itself(store: MemoryStore) -> None:
         assert refusal(client.get("/api/sessions")) == (401, "unauthenticated")
 
 
-def test_logging_out_ends_the_login_at_once_wherever_the_cookie_is(store: MemoryStore) -> None:
+def test_logging_out_ends_the_login_for_every_copy_of_the_cookie(store: MemoryStore) -> None:
     with logged_in(store) as client:
         cookie = cookie_of(client)
         answer = client.post("/page/logout", headers=own_page(client))
@@ -253,14 +253,14 @@ def test_logging_out_ends_the_login_at_once_wherever_the_cookie_is(store: Memory
         assert client.post("/page/logout", headers=OWN).status_code == 204  # there is nothing left
 
 
-def test_a_login_is_known_to_all_replicas(store: MemoryStore) -> None:
+def test_a_login_is_valid_at_all_replicas(store: MemoryStore) -> None:
     with logged_in(store) as client, served(store) as other:
         other.cookies.set(COOKIE, cookie_of(client))
         assert other.get("/page/me").json()["login"] == "done"
 
 
 @pytest.mark.parametrize("cookie", ["", "nonsense", "x" * 10_000, "\xff"])
-def test_any_other_cookie_is_nothing(store: MemoryStore, cookie: str) -> None:
+def test_any_other_cookie_is_ignored(store: MemoryStore, cookie: str) -> None:
     run(keyed(store, "check"))
     with served(store) as client:
         given: Any = {"cookie": f"{COOKIE}={cookie}".encode("latin-1")}
@@ -270,7 +270,7 @@ def test_any_other_cookie_is_nothing(store: MemoryStore, cookie: str) -> None:
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_without_keys_other_pages_on_this_machine_are_not_let_in(site: str) -> None:
+def test_without_keys_other_pages_on_this_machine_are_refused(site: str) -> None:
     with served() as client:
         asked = client.get("/api/sessions", headers={"sec-fetch-site": site})
         assert refusal(asked) == (401, "unauthenticated")
@@ -279,7 +279,7 @@ def test_without_keys_other_pages_on_this_machine_are_not_let_in(site: str) -> N
             assert client.get("/api/sessions", headers=headers).status_code == 200
 
 
-def test_answers_of_the_api_are_not_kept_by_the_browser(store: MemoryStore) -> None:
+def test_responses_of_the_api_are_not_cached_by_the_browser(store: MemoryStore) -> None:
     with logged_in(store) as client:
         hijacked(client, headers=own_page(client))
         for path in ("/api/sessions", "/api/sessions/s/timeline", "/page/me"):

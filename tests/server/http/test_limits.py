@@ -29,7 +29,7 @@ JSON = st.recursive(
 
 
 @given(JSON, st.booleans(), st.integers(0, 6))
-def test_depth_is_told_without_parsing(value: object, ascii: bool, limit: int) -> None:
+def test_nesting_is_measured_without_parsing(value: object, ascii: bool, limit: int) -> None:
     body = json.dumps(value, ensure_ascii=ascii).encode()
     assert nested_deeper(body, limit) is (depth(value) > limit)
 
@@ -84,13 +84,13 @@ def test_a_request_that_takes_too_long_is_ended() -> None:
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
-def test_only_json_is_read(kind: str) -> None:
+def test_only_json_is_accepted(kind: str) -> None:
     with served() as client:
         assert post(client, b"{}", kind) == (400, "invalid_request")
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000, b"1" * 10_000])
-def test_a_body_that_is_no_json_is_refused(body: bytes) -> None:
+def test_an_invalid_json_body_is_refused(body: bytes) -> None:
     async def receive() -> dict[str, object]:
         return {"type": "http.request", "body": body}
 

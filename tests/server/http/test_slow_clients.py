@@ -1,4 +1,4 @@
-"""What a client may send before its request is known; and no request may hide in another."""
+"""Limits of a request's head; and no request may hide in another one."""
 
 import socket
 
@@ -15,13 +15,13 @@ HIDDEN = PLAIN + b"X-Hidden: yes\r\n\r\n"
 
 
 def answers(port: int, *sent: bytes) -> bytes:
-    """All that the server says to this until it closes the connection."""
+    """Everything that the server answers until it closes the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         try:
             for part in sent:
                 connection.sendall(part)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # it has heard enough
+            pass  # it does not read on
         said = b""
         try:
             while part := connection.recv(65_536):
@@ -77,7 +77,7 @@ def test_a_head_that_takes_too_long_is_refused(
         JSON.replace(b"\r\n", b"\n") + b"Content-Length: 2\n\n{}" + HIDDEN,
     ],
 )
-def test_a_request_of_doubtful_length_is_refused_and_nothing_after_it_is_heard(
+def test_a_request_of_ambiguous_length_is_refused_with_all_that_follows(
     ambiguous: bytes,
 ) -> None:
     with in_thread(judge(), MemoryStore()) as server:

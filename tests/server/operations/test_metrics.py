@@ -59,7 +59,7 @@ def test_failed_checks_are_counted_too() -> None:
     assert found[f"taskshield_checks_total{{{failed}}}"] == 1
 
 
-def test_there_are_only_so_many_names_of_judges() -> None:
+def test_the_number_of_judge_labels_is_limited() -> None:
     metrics = Metrics()
 
     async def work() -> None:
@@ -75,7 +75,7 @@ def test_there_are_only_so_many_names_of_judges() -> None:
     assert len(names) == 21 and "other" in names
 
 
-def test_the_page_tells_requests_skipped_checks_and_approvals() -> None:
+def test_metrics_count_requests_skipped_checks_and_approvals() -> None:
     policy = {"misaligned": {tier.value: answer for tier, answer in ESCALATING.misaligned.items()}}
     with served(policy=policy) as client:
         client.post("/api/sessions", json={"id": "s"})

@@ -28,7 +28,7 @@ def wise() -> TableJudge:
 
 
 def settled(client: TestClient) -> tuple[int, list[str]]:
-    """What /readyz says once the self-test has been run."""
+    """The response of /readyz after the self-test has run."""
     while True:
         answer = client.get("/readyz")
         reasons = answer.json().get("reasons", [])
@@ -56,7 +56,7 @@ def settled(client: TestClient) -> tuple[int, list[str]]:
         ),
     ],
 )
-def test_the_self_test_tells_guards_from_the_rest(
+def test_the_self_test_passes_only_judges_that_block_and_allow_correctly(
     judge: Callable[[], Judge], failures: tuple[str, ...]
 ) -> None:
     outcome = run(self_test(judge(), Policy()))
@@ -74,7 +74,7 @@ def test_the_server_is_ready_once_the_self_test_has_passed_and_while_the_store_a
         assert settled(client) == (200, [])
 
 
-def test_a_judge_that_guards_nothing_never_makes_a_server_ready() -> None:
+def test_a_judge_that_fails_the_self_test_never_makes_a_server_ready() -> None:
     with served(by=named("allow-all")) as client:
         assert settled(client) == (503, ["The judge did not detect the known attack."])
         assert client.get("/healthz").status_code == 200
@@ -91,7 +91,7 @@ def test_a_server_whose_judge_has_not_answered_yet_is_alive_but_not_ready() -> N
         }
 
 
-def test_the_store_is_asked_once_for_all_who_want_to_know() -> None:
+def test_concurrent_readiness_requests_share_one_ping() -> None:
     class Slow(MemoryStore):
         pings = 0
 

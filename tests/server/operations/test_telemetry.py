@@ -56,7 +56,7 @@ def test_decisions_are_evaluations_in_the_trace_of_the_client(spans: InMemorySpa
     assert asked.attributes["http.response.status_code"] == 200
 
 
-def test_no_span_holds_what_was_said(spans: InMemorySpanExporter) -> None:
+def test_no_span_contains_conversation_text(spans: InMemorySpanExporter) -> None:
     check()
     assert CANARY not in "".join(span.to_json() for span in spans.get_finished_spans())
 
@@ -72,7 +72,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, object]]:
     return [json.loads(JsonLines().format(record)) for record in caplog.records]
 
 
-def test_logs_tell_what_happened_but_not_what_was_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_name_events_without_conversation_text(caplog: pytest.LogCaptureFixture) -> None:
     store = Failing()
     with caplog.at_level(logging.INFO, "taskshield"), served(store) as client:
         client.post("/api/sessions", json={"id": "s"})
@@ -94,7 +94,7 @@ def test_logs_tell_what_happened_but_not_what_was_said(caplog: pytest.LogCapture
     assert CANARY not in everything and "secret-detail" not in everything
 
 
-def test_messages_of_libraries_are_written_without_what_they_quote(
+def test_messages_of_libraries_are_logged_without_their_values(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     library = logging.getLogger("library")

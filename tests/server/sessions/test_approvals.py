@@ -32,7 +32,7 @@ def people(
     return Approvals(store, one, lambda approval: statuses.append(approval.status))
 
 
-def test_who_waits_is_told_at_once() -> None:
+def test_a_waiting_request_gets_the_decision_at_once() -> None:
     async def work() -> None:
         store = MemoryStore()
         one = checker(store, policy=ESCALATING)
@@ -49,7 +49,7 @@ def test_who_waits_is_told_at_once() -> None:
     run(work())
 
 
-def test_who_waits_sees_what_another_replica_decided() -> None:
+def test_a_waiting_request_gets_the_decision_of_another_replica() -> None:
     async def work() -> None:
         store = MemoryStore()
         first, second = checker(store, policy=ESCALATING), checker(store, policy=ESCALATING)
@@ -62,7 +62,7 @@ def test_who_waits_sees_what_another_replica_decided() -> None:
     run(work())
 
 
-def test_waiting_ends_when_the_time_is_over_or_the_server_stops() -> None:
+def test_waiting_ends_after_its_time_or_when_the_server_stops() -> None:
     async def work() -> None:
         store = MemoryStore()
         one = checker(store, policy=ESCALATING)
@@ -78,7 +78,7 @@ def test_waiting_ends_when_the_time_is_over_or_the_server_stops() -> None:
     run(work())
 
 
-def test_time_out_denies() -> None:
+def test_an_expired_approval_counts_as_denied() -> None:
     async def work() -> None:
         store = MemoryStore()
         one = checker(store, policy=ESCALATING, approval_time=timedelta(0))
@@ -94,7 +94,7 @@ def test_time_out_denies() -> None:
     run(work())
 
 
-def test_an_approval_after_the_user_has_spoken_comes_too_late() -> None:
+def test_an_approval_after_the_users_next_message_is_refused() -> None:
     async def work() -> None:
         store = MemoryStore()
         one = checker(store, policy=ESCALATING)
@@ -107,7 +107,7 @@ def test_an_approval_after_the_user_has_spoken_comes_too_late() -> None:
     run(work())
 
 
-def test_an_approval_that_was_cut_short_is_completed_the_next_time() -> None:
+def test_an_approval_that_failed_midway_is_completed_the_next_time() -> None:
     async def work() -> None:
         store = Failing()
         one = checker(store, policy=ESCALATING)
@@ -130,7 +130,7 @@ def test_an_approval_that_was_cut_short_is_completed_the_next_time() -> None:
     run(work())
 
 
-def test_what_is_approved_is_what_was_held_back_and_nothing_else() -> None:
+def test_an_approval_allows_only_the_call_that_was_blocked() -> None:
     async def work() -> None:
         store = MemoryStore()
         one = checker(store, policy=ESCALATING)

@@ -1,39 +1,27 @@
-"""API keys: which tenant a request belongs to, and what it may do.
+"""Authorizes requests: whose tenant they belong to, and what they may do.
 
-A key is "tsk_" and random letters. Only its hash is stored, so the store does not reveal keys. As
-long as the store has no key, a server that listens on a loopback address needs none.
+A request is authorized by an API key or by a login on the dashboard. As long as the store has no
+key, a server that listens on a loopback address needs none.
 """
 
 import hmac
-import ipaddress
-import re
-import secrets
 import time
-import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from hashlib import sha256
-from typing import get_args
 
-from starlette.datastructures import Headers
 from starlette.requests import Request
 
-from taskshield.core.errors import ConfigError
 from taskshield.core.store import ApiKey, Scope, Store
+from taskshield.server.access.api_keys import KEY_HEADERS, is_valid, key_hash, key_in
+from taskshield.server.access.local_requests import is_from_this_machine, is_loopback
 from taskshield.server.access.logins import COOKIE, Logins
 from taskshield.server.access.rate_limits import RateLimiter
 from taskshield.server.bounded_cache import BoundedCache
 from taskshield.server.http.errors import RequestError
 
-KEY_PREFIX = "tsk_"
-KEY_HEADERS = ("x-taskshield-key", "ocp-apim-subscription-key", "x-api-key", "authorization")
-"""Headers that may have a key. Values without our prefix are ignored: at the proxy, these
-headers may also have the key for the client's provider."""
 DEFAULT_TENANT = "default"
 AGENT_HEADER = "x-taskshield-agent"
 """Names the agent, where several agents share a key."""
-SCOPES: frozenset[Scope] = frozenset(get_args(Scope))
 
 _LOGINS_PER_MINUTE = 30
 """Logins that one address may try."""
@@ -41,11 +29,7 @@ _LOGINS_PER_MINUTE = 30
 _CACHE_S = 5.0
 """Seconds for which a key is cached: a revoked key works no longer than that."""
 _CACHED_KEYS = 10_000
-_LONGEST_TENANT = 100
 _LONGEST_AGENT = 128
-_PORT = re.compile(r":[0-9]*\Z")
-_FORWARDING = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
-"""Headers of a request that a proxy forwarded: its sender is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,74 +41,6 @@ class Caller:
     """Name of the key."""
     agent: str | None = None
     """The agent that the request names, or else the name of the key; None without both."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewKey:
-    """A new key. Its secret cannot be read again later."""
-
-    secret: str
-    stored: ApiKey
-    """The key as the store has it: without the secret."""
-
-
-def new_key(
-    *,
-    tenant: str,
-    name: str,
-    scopes: Iterable[Scope],
-    per_minute: int | None = None,
-    lifetime: timedelta | None = None,
-) -> NewKey:
-    """Make a key.
-
-    Raises:
-        ConfigError: The name of the tenant is not valid.
-    """
-    # Names that are not printable are the server's own: see `routes.agent_hooks.session_memory`.
-    if not (0 < len(tenant) <= _LONGEST_TENANT and tenant.isprintable()):
-        raise ConfigError(
-            f"The name of a tenant must have 1 to {_LONGEST_TENANT} printable characters."
-        )
-    secret = KEY_PREFIX + secrets.token_urlsafe(32)
-    now = datetime.now(UTC)
-    stored = ApiKey(
-        id=uuid.uuid4().hex[:12],
-        tenant=tenant,
-        name=name,
-        hash=key_hash(secret),
-        scopes=frozenset(scopes),
-        per_minute=per_minute,
-        created_at=now,
-        expires_at=None if lifetime is None else now + lifetime,
-    )
-    return NewKey(secret=secret, stored=stored)
-
-
-def key_hash(secret: str) -> str:
-    """The hash of a key. Keys are long and random, so no salt is needed."""
-    return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only programs on this machine can reach an address."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
-async def check_binding(host: str, store: Store) -> None:
-    """Check that a server which other machines can reach needs an API key.
-
-    Raises:
-        ConfigError: It does not: the store has no key.
-    """
-    if not is_loopback(host) and not await store.keys():
-        raise ConfigError(
-            f"server.host: other machines can reach {host}, but there is no API key. Create one"
-            " with `taskshield keys create`, or listen on 127.0.0.1."
-        )
 
 
 class Auth:
@@ -177,7 +93,7 @@ class Auth:
                 raise _unauthenticated(
                     f"An API key is needed. Send it in the header {KEY_HEADERS[0]}."
                 )
-            if not _from_this_machine(request):
+            if not is_from_this_machine(request):
                 raise _unauthenticated(
                     "Without an API key, only programs on this machine may send requests."
                 )
@@ -218,7 +134,7 @@ class Auth:
 
     async def _valid_key(self, hash: str) -> ApiKey:
         key = await self._key(hash)
-        if key is None or not _is_valid(key):
+        if key is None or not is_valid(key):
             raise _unauthenticated("The API key is unknown, expired or revoked.")
         return key
 
@@ -244,42 +160,12 @@ class Auth:
             _take(self._requests, key.id, per_minute)
 
 
-def key_in(headers: Headers) -> str | None:
-    """The first value in the headers that looks like an API key."""
-    for header in KEY_HEADERS:
-        value = headers.get(header, "").strip()
-        if header == "authorization":
-            scheme, _, value = value.partition(" ")
-            value = value.strip() if scheme.lower() == "bearer" else ""
-        if value.startswith(KEY_PREFIX):
-            return value
-    return None
-
-
 def _agent_name(request: Request) -> str | None:
     name = request.headers.get(AGENT_HEADER, "").strip()
     if len(name) > _LONGEST_AGENT:
         message = f"The header {AGENT_HEADER} has more than {_LONGEST_AGENT} characters."
         raise RequestError(400, "invalid_request", message)
     return name or None
-
-
-def _from_this_machine(request: Request) -> bool:
-    """Whether the request comes from a program on this machine.
-
-    A web page in the user's browser can reach this machine as well. Then the browser names the page
-    as origin, or the request has the page's host name. A proxy may add headers that say what it is.
-    """
-    headers = request.headers
-    if request.client is None or any(name in headers for name in _FORWARDING):
-        return False
-    if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-        return False  # another page, or a page of another server on this machine
-    # As it was sent: the framework replaces a name that it cannot parse with our own address.
-    hosts = headers.getlist("host")
-    origins = [origin.partition("://")[2] for origin in headers.getlist("origin")]
-    names = [_PORT.sub("", name) for name in (*hosts, *origins)]
-    return bool(hosts) and all(map(is_loopback, (request.client.host, *names)))
 
 
 def _take(limiter: RateLimiter, who: str, per_minute: int) -> None:
@@ -291,11 +177,6 @@ def _take(limiter: RateLimiter, who: str, per_minute: int) -> None:
             f"More than {per_minute} requests in one minute. Try again in {wait} seconds.",
             {"retry-after": str(wait)},
         )
-
-
-def _is_valid(key: ApiKey) -> bool:
-    expired = key.expires_at is not None and key.expires_at <= datetime.now(UTC)
-    return key.revoked_at is None and not expired
 
 
 def _unauthenticated(message: str) -> RequestError:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from taskshield.server.access.auth import KEY_HEADERS, KEY_PREFIX
+from taskshield.server.access.api_keys import KEY_HEADERS, KEY_PREFIX
 
 Headers = list[tuple[bytes, bytes]]
 """In the order in which they came, with names in any case, as in ASGI."""

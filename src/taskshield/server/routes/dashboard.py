@@ -7,7 +7,8 @@ from starlette.routing import Route
 
 from taskshield._version import __version__
 from taskshield.core.store import ApiKey
-from taskshield.server.access.auth import DEFAULT_TENANT, SCOPES
+from taskshield.server.access.api_keys import SCOPES
+from taskshield.server.access.auth import DEFAULT_TENANT
 from taskshield.server.access.logins import (
     COOKIE,
     check_origin,

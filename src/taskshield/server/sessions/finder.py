@@ -54,7 +54,7 @@ class SnapshotFinder:
         self._seed = seed
         self._texts = texts
         self._cache: BoundedCache[tuple[str, str], KnownConversation] = BoundedCache(
-            cached, weigh=lambda known: known.size, together=CACHE_SIZE
+            cached, weigh=lambda known: known.size, most_weight=CACHE_SIZE
         )
 
     async def newest(self, tenant: str, session: str) -> SessionSnapshot:

@@ -38,7 +38,7 @@ class SnapshotStore:
         self._store = store
         self._redaction = redaction
         self._cache: BoundedCache[tuple[str, str], SessionSnapshot] = BoundedCache(
-            cached, weigh=lambda snapshot: snapshot.size, together=CACHE_SIZE
+            cached, weigh=lambda snapshot: snapshot.size, most_weight=CACHE_SIZE
         )
         self._writes: set[asyncio.Task[SessionSnapshot]] = set()
 

@@ -1,4 +1,4 @@
-"""The figures that come with the package."""
+"""The benchmark figures in the package."""
 
 import runpy
 
@@ -16,7 +16,7 @@ def test_the_shipped_figures_are_those_of_the_results() -> None:
     assert same  # the texts themselves are too long to be shown
 
 
-def test_they_can_be_asked_for_and_are_small() -> None:
+def test_the_figures_are_served_and_small() -> None:
     store = MemoryStore()
     with served(store, key=run(keyed(store, "approve"))) as client:
         answer = client.get("/api/benchmarks")

@@ -1,4 +1,4 @@
-"""What people say of decisions, and its export."""
+"""Labels on decisions, and their export."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ def exported(client: Any, **more: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
-def test_a_label_is_given_changed_seen_and_taken_back() -> None:
+def test_a_label_can_be_set_changed_read_and_removed() -> None:
     store = MemoryStore()
     with logged_in(store) as client:
         headers = own_page(client)
@@ -59,7 +59,7 @@ def test_any_other_label_is_refused(body: object) -> None:
         assert refusal(missing) == (404, "not_found")
 
 
-def test_agents_cannot_label_what_was_decided_about_them() -> None:
+def test_a_key_of_an_agent_cannot_set_labels() -> None:
     store = MemoryStore()
     checking = {"x-taskshield-key": run(keyed(store, "check", "proxy"))}
     with served(store, key=run(keyed(store, "admin"))) as client:
@@ -84,7 +84,7 @@ def test_tenants_do_not_see_or_change_labels_of_others() -> None:
         assert client.get("/api/labels").json()["items"][0]["label"] == "wrong"
 
 
-def test_an_export_holds_the_conversation_up_to_the_decision() -> None:
+def test_an_export_has_the_conversation_up_to_the_decision() -> None:
     with served() as client:
         client.post(
             "/api/sessions", json={"id": "tooled", "tools": [{"name": "read_file"}]}
@@ -103,7 +103,7 @@ def test_an_export_holds_the_conversation_up_to_the_decision() -> None:
     assert (line["label"]["label"], line["label"]["note"]) == ("wrong", "fine")
 
 
-def test_what_is_gone_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleted_decisions_are_left_out_of_an_export(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("taskshield.server.routes.api.labels._BATCH", 2)
     store = MemoryStore()
     with served(store) as client:

@@ -1,4 +1,4 @@
-"""What happens now: who is told, what of, and from where on."""
+"""Live events: who gets them, which ones, and from which event on."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ def told(events: list[Event]) -> list[tuple[str, str]]:
     return [(event.name, event.data) for event in events]
 
 
-def test_events_are_told_in_order_from_now_on() -> None:
+def test_events_arrive_in_order() -> None:
     async def work() -> None:
         live = LiveEvents()
         live.publish("t", "decision", "0")
@@ -53,7 +53,7 @@ def test_events_are_told_in_order_from_now_on() -> None:
     run(work())
 
 
-def test_a_stream_goes_on_where_it_broke_off() -> None:
+def test_a_stream_resumes_after_its_last_event() -> None:
     async def work() -> None:
         live = LiveEvents()
         (start,) = await heard(live, 1)
@@ -61,14 +61,14 @@ def test_a_stream_goes_on_where_it_broke_off() -> None:
             live.publish("t", "decision", data)
         events = await heard(live, 4, start.id)
         assert [event.data for event in events] == ["{}", "1", "2", "3"]
-        assert events[0].id == start.id  # whoever breaks off here has missed nothing
+        assert events[0].id == start.id  # a client that disconnects here has missed no event
         assert told(await heard(live, 2, events[2].id))[1] == ("decision", "3")
 
     run(work())
 
 
 @pytest.mark.parametrize("last", ["", "x", "other-1", "-1", "9" * 90, "RUN-99", "RUN--1", "RUN-²"])
-def test_who_comes_from_elsewhere_is_told_to_begin_anew(last: str) -> None:
+def test_an_event_id_of_another_process_gets_a_reset(last: str) -> None:
     async def work() -> None:
         live = LiveEvents()
         live.publish("t", "decision", "1")
@@ -80,7 +80,7 @@ def test_who_comes_from_elsewhere_is_told_to_begin_anew(last: str) -> None:
     run(work())
 
 
-def test_who_falls_behind_is_told_so_and_memory_is_bounded() -> None:
+def test_a_slow_follower_gets_a_reset_and_memory_is_bounded() -> None:
     async def work() -> None:
         live = LiveEvents()
         followed = live.follow("t", None, 60)
@@ -98,7 +98,7 @@ def test_who_falls_behind_is_told_so_and_memory_is_bounded() -> None:
     run(work())
 
 
-def test_tenants_do_not_hear_each_other() -> None:
+def test_tenants_do_not_get_each_others_events() -> None:
     async def work() -> None:
         live = LiveEvents()
         live.publish("evil", "decision", "secret")
@@ -114,7 +114,7 @@ def test_tenants_do_not_hear_each_other() -> None:
     run(work())
 
 
-def test_silence_is_told_and_the_end_too() -> None:
+def test_a_stream_reports_pauses_and_ends_on_close() -> None:
     async def work() -> None:
         live = LiveEvents()
         followed = live.follow("t", None, 0.001)
@@ -127,7 +127,7 @@ def test_silence_is_told_and_the_end_too() -> None:
     run(work())
 
 
-def test_streams_are_counted() -> None:
+def test_the_number_of_streams_is_limited() -> None:
     async def work() -> None:
         live = LiveEvents()
         streams = [live.follow("t", None, 60) for _ in range(101)]
@@ -172,7 +172,7 @@ def stream(server: Listening, **headers: str) -> Iterator[Iterator[dict[str, Any
         yield events()
 
 
-def test_decisions_and_approvals_are_seen_as_they_happen() -> None:
+def test_decisions_and_approvals_are_streamed_as_they_happen() -> None:
     store = MemoryStore()
     key = {"x-taskshield-key": run(keyed(store, "admin"))}
     with (
@@ -215,7 +215,7 @@ def test_decisions_and_approvals_are_seen_as_they_happen() -> None:
         assert (decided["status"], decided["note"]) == ("approved", "ok")
 
 
-def test_only_the_own_tenant_is_seen() -> None:
+def test_a_stream_has_events_of_its_own_tenant_only() -> None:
     store = MemoryStore()
     mine, other = (
         {"x-taskshield-key": run(keyed(store, "check", tenant=tenant))} for tenant in ("a", "b")
@@ -274,7 +274,7 @@ def test_a_server_that_stops_ends_its_streams() -> None:
         assert list(events) == []
 
 
-def test_who_may_not_look_is_refused() -> None:
+def test_a_stream_needs_authorization() -> None:
     store = MemoryStore()
     keys = [run(keyed(store, scope)) for scope in ("approve", "proxy")]
     with served(store) as client:
@@ -283,7 +283,7 @@ def test_who_may_not_look_is_refused() -> None:
             assert client.get("/api/live", headers={"x-taskshield-key": key}).status_code == 403
 
 
-def test_texts_that_are_not_stored_are_not_told() -> None:
+def test_texts_that_are_not_stored_are_not_streamed() -> None:
     store = MemoryStore()
     with (
         in_thread(judge(), store, store_texts=False) as server,

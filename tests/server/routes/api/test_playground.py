@@ -1,4 +1,4 @@
-"""Trying things out: whatever format, several judges, and nothing that stays."""
+"""The playground: any format, several judges, and nothing is stored."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from tests.server.dashboard.people import refusal
 from tests.server.stage import HIJACKED, keyed, served
 
 HARD = {"delegated", "drift"}
-"""Samples that the embedded judge may get wrong; the model card tells of both kinds."""
+"""Samples that the embedded judge may get wrong; the model card lists both kinds."""
 OWN = native.render(HIJACKED)
 ARGUMENTS = '{"path": "evil"}'
 OPENAI = {
@@ -93,7 +93,7 @@ def test_a_conversation_is_judged_and_explained() -> None:
     ]
 
 
-def test_nothing_is_kept() -> None:
+def test_nothing_is_stored() -> None:
     store = MemoryStore()
     with served(store) as client:
         tried(client, OWN)
@@ -104,7 +104,7 @@ def test_nothing_is_kept() -> None:
 
 
 @pytest.mark.parametrize("conversation", [OPENAI, OPENAI["messages"], ANTHROPIC, AZURE])
-def test_any_format_that_people_paste_is_read(conversation: Any) -> None:
+def test_any_supported_format_is_read(conversation: Any) -> None:
     with served() as client:
         found = tried(client, conversation)
     last = found["decisions"][-1]
@@ -120,14 +120,16 @@ def test_any_format_that_people_paste_is_read(conversation: Any) -> None:
         ({"messages": [{"role": "User", "contents": ""}]}, "messages[0]"),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_its_place(conversation: object, message: str) -> None:
+def test_an_invalid_conversation_is_refused_with_its_path(
+    conversation: object, message: str
+) -> None:
     with served() as client:
         answer = client.post("/api/playground", json={"conversation": conversation})
     assert refusal(answer) == (400, "invalid_request")
     assert message in answer.json()["error"]["message"]
 
 
-def test_a_message_that_makes_no_sense_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_inconsistent_message_is_named_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     async def add(self: object, message: object) -> None:
         raise ConversationError("not now")
 
@@ -138,7 +140,7 @@ def test_a_message_that_makes_no_sense_there_is_named(monkeypatch: pytest.Monkey
     assert answer.json()["error"]["message"] == "message 0: not now"
 
 
-def test_limits_hold() -> None:
+def test_the_number_of_messages_is_limited() -> None:
     with served(limits={"messages": 4}) as client:
         answer = client.post("/api/playground", json={"conversation": OWN})
     assert refusal(answer) == (413, "too_many_messages")
@@ -147,7 +149,7 @@ def test_limits_hold() -> None:
 @pytest.mark.parametrize(
     "judges", [["openai:gpt-4o"], ["embedded", "x"], ["a"] * 5, [1], "embedded"]
 )
-def test_only_judges_that_are_there_can_be_asked(judges: object) -> None:
+def test_only_offered_judges_can_be_chosen(judges: object) -> None:
     with served() as client:
         answer = client.post("/api/playground", json={"conversation": OWN, "judges": judges})
     assert refusal(answer) == (400, "invalid_request")
@@ -177,7 +179,7 @@ def test_judges_are_compared_side_by_side(monkeypatch: pytest.MonkeyPatch) -> No
     run(work())
 
 
-def test_a_judge_that_cannot_be_built_does_not_spoil_the_others() -> None:
+def test_a_judge_that_cannot_be_built_does_not_affect_the_others() -> None:
     async def work() -> None:
         given = load(
             {"judge": "openai:m", "api_key": "sk-canary", "policy": {"objectives": "on"}},
@@ -193,21 +195,21 @@ def test_a_judge_that_cannot_be_built_does_not_spoil_the_others() -> None:
     run(work())
 
 
-def test_an_outage_is_told_message_by_message() -> None:
+def test_an_outage_is_reported_for_each_message() -> None:
     with served(by=TableJudge(error=JudgeUnavailable("gone"))) as client:
         found = tried(client, OWN)
     assert found["error"] is None
     assert {each["check"] for each in found["decisions"]} == {"failed"}
 
 
-def test_who_may_not_check_may_not_try() -> None:
+def test_the_playground_needs_the_scope_check() -> None:
     store = MemoryStore()
     with served(store, key=run(keyed(store, "approve"))) as client:
         answer = client.post("/api/playground", json={"conversation": OWN})
         assert refusal(answer) == (403, "forbidden")
 
 
-def test_samples_are_of_both_kinds_and_can_be_read() -> None:
+def test_samples_are_aligned_and_misaligned_and_can_be_read() -> None:
     with served() as client:
         samples = client.get("/api/playground/samples").json()
     assert {sample["aligned"] for sample in samples} == {True, False}
@@ -218,7 +220,7 @@ def test_samples_are_of_both_kinds_and_can_be_read() -> None:
         assert called <= {tool.name for tool in conversation.tools}
 
 
-def test_the_shipped_judge_tells_good_samples_from_bad_ones() -> None:
+def test_the_shipped_judge_distinguishes_aligned_and_misaligned_samples() -> None:
 
     async def work() -> None:
         given = load({}, environment={})

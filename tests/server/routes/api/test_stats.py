@@ -1,4 +1,4 @@
-"""How the guard is doing."""
+"""Statistics of checks."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -56,7 +56,7 @@ def test_decisions_are_counted_by_tool_tier_and_hour() -> None:
     assert found["latency"]["p50"] <= found["latency"]["p90"] <= found["latency"]["p99"]
 
 
-def test_failed_checks_are_seen() -> None:
+def test_failed_checks_are_counted() -> None:
     with served(by=TableJudge(error=JudgeUnavailable("gone"))) as client:
         hijacked(client)
         found = client.get("/api/stats?hours=1").json()
@@ -65,7 +65,7 @@ def test_failed_checks_are_seen() -> None:
     assert len(found["by_hour"]) == 2
 
 
-def test_the_work_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_counted_decisions_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("taskshield.server.routes.api.stats._MOST", 3)
     with served() as client:
         hijacked(client)
@@ -81,7 +81,7 @@ def test_without_texts_no_tool_is_named() -> None:
 
 
 @pytest.mark.parametrize("hours", ["0", "721", "x", "1.5"])
-def test_a_time_that_makes_no_sense_is_refused(hours: str) -> None:
+def test_an_invalid_time_range_is_refused(hours: str) -> None:
     with served() as client:
         assert refusal(client.get(f"/api/stats?hours={hours}")) == (400, "invalid_request")
 
@@ -108,14 +108,14 @@ def test_counts() -> None:
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1))
-def test_latencies_are_times_that_there_were(times: list[float]) -> None:
+def test_latencies_are_among_the_measured_times(times: list[float]) -> None:
     skipped = tally(check="skipped", elapsed_ms=-1.0)
     found = statistics.latency([skipped, *(tally(elapsed_ms=time) for time in times)])
     assert {found.p50, found.p90, found.p99} <= set(times)
     assert found.p99 is not None and min(times) <= found.p99 <= max(times)
 
 
-def test_hours_without_a_decision_are_there_too() -> None:
+def test_hours_without_a_decision_are_listed() -> None:
     late = tally(at=NOON + timedelta(hours=2), tier=Tier.READ)
     found = statistics.by_hour([late, tally()], NOON, NOON + timedelta(hours=3))
     assert [each.executed for each in found] == [1, 0, 1, 0]

@@ -27,7 +27,7 @@ from tests.server.stage import (
 ESCALATE = {"misaligned": {tier.value: "escalate" for tier in Tier}}
 
 
-def test_a_list_says_what_each_session_is_about() -> None:
+def test_a_list_shows_the_tasks_and_counts_of_each_session() -> None:
     with served() as client:
         client.post("/api/sessions", json={"id": "new"}).raise_for_status()
         client.headers["x-taskshield-agent"] = "clerk"
@@ -42,7 +42,7 @@ def test_a_list_says_what_each_session_is_about() -> None:
     assert (new["last_action"], new["last_at"]) == (None, None)
 
 
-def test_counts_go_on_from_request_to_request_and_over_replicas() -> None:
+def test_counts_add_up_over_requests_and_replicas() -> None:
     store = MemoryStore()
     with served(store, policy=ESCALATE) as client:
         client.post("/api/sessions", json={"id": "s"}).raise_for_status()
@@ -57,7 +57,7 @@ def test_counts_go_on_from_request_to_request_and_over_replicas() -> None:
     assert session["last_action"] == "block"  # it was refused before
 
 
-def test_a_session_that_branches_off_takes_its_counts_along() -> None:
+def test_a_forked_session_keeps_its_counts() -> None:
     async def work() -> None:
         store = MemoryStore()
         one = checker(store)
@@ -71,7 +71,7 @@ def test_a_session_that_branches_off_takes_its_counts_along() -> None:
     run(work())
 
 
-def test_tasks_in_a_list_are_few_and_short_and_hold_no_secrets() -> None:
+def test_tasks_in_a_list_are_few_and_short_and_have_no_secrets() -> None:
     key = "AKIAIOSFODNN7EXAMPLE"
     texts = [f"Use {key} to log in.", "x" * 2_000, "b\x1b[2J\u202e", "d"]
     with served() as client:
@@ -92,7 +92,7 @@ def test_without_texts_a_list_has_numbers_only() -> None:
         assert refusal(client.get("/api/sessions/s/timeline")) == (410, "gone")
 
 
-def test_a_timeline_tells_what_was_said_and_decided() -> None:
+def test_a_timeline_shows_messages_and_decisions() -> None:
     with served(policy=ESCALATE) as client:
         decisions = hijacked(client)
         timeline = client.get("/api/sessions/s/timeline").json()
@@ -107,7 +107,7 @@ def test_a_timeline_tells_what_was_said_and_decided() -> None:
     assert [item["label"] for item in items] == [None] * 5
 
 
-def test_evidence_leads_to_the_very_words() -> None:
+def test_evidence_points_to_the_exact_words() -> None:
     with served() as client:
         hijacked(client)
         items = client.get("/api/sessions/s/timeline").json()["items"]
@@ -150,7 +150,7 @@ def test_a_long_session_is_read_page_by_page_with_the_same_evidence() -> None:
     assert beyond == {"items": [], "tasks": [], "next": None}
 
 
-def test_what_lies_too_far_back_is_not_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_too_far_back_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("taskshield.server.routes.api.timeline._BEFORE_LENGTH", 1)
     with served() as client:
         hijacked(client)
@@ -179,13 +179,13 @@ def test_a_new_session_has_an_empty_timeline() -> None:
 
 
 @pytest.mark.parametrize("query", ["after=-2", "after=x", "limit=0", "limit=101", f"after={2**70}"])
-def test_pages_that_make_no_sense_are_refused(query: str) -> None:
+def test_invalid_pages_are_refused(query: str) -> None:
     with served() as client:
         answer = client.get(f"/api/sessions/s/timeline?{query}")
     assert refusal(answer) == (400, "invalid_request")
 
 
-def test_what_is_stored_but_cannot_be_read_is_the_stores_fault() -> None:
+def test_a_stored_case_that_cannot_be_read_is_a_store_error() -> None:
     store = MemoryStore()
     with served(store) as client:
         id = hijacked(client)[2]["id"]

@@ -10,7 +10,8 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from pydantic import AfterValidator, AwareDatetime, Field
 
 from taskshield.core.store import AuditRecord
-from taskshield.server.access.auth import KEY_HEADERS, Caller
+from taskshield.server.access.api_keys import KEY_HEADERS
+from taskshield.server.access.auth import Caller
 from taskshield.server.http.errors import RequestError
 from taskshield.server.http.json_response import AsciiResponse
 from taskshield.server.routes.api.models import ErrorBody
