@@ -4,6 +4,7 @@
 
 A test that proves something says so with `@pytest.mark.shows(SURFACE, *COLUMNS)`. All tests run in
 CI, and one of them compares the page with these marks, so the table cannot say more than they do.
+A mark counts only on a test that pytest collects and that is neither skipped nor expected to fail.
 """
 
 import ast
@@ -48,7 +49,11 @@ def shown(folder: Path = TESTS) -> dict[str, set[str]]:
 
 
 def marks(source: str) -> Iterator[tuple[str, list[str]]]:
-    """The surface and the columns of each mark in a test file."""
+    """The surface and the columns of each mark in a test file.
+
+    Raises:
+        ValueError: A mark is on something that proves nothing, because it does not run as a test.
+    """
     tree = ast.parse(source)
     constants = {
         target.id: node.value.value
@@ -61,7 +66,9 @@ def marks(source: str) -> Iterator[tuple[str, list[str]]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             for mark in node.decorator_list:
                 if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.shows":
-                    surface, *columns = (_said(argument, constants) for argument in mark.args)
+                    if node not in tree.body or not _runs(node):
+                        raise ValueError(f"{node.name} has a mark, but does not run as a test")
+                    surface, *columns = (_value(argument, constants) for argument in mark.args)
                     yield surface, columns
 
 
@@ -81,7 +88,21 @@ def with_table(text: str, made: str) -> str:
     return f"{before}{BEGIN}{made}{END}{after}"
 
 
-def _said(node: ast.expr, constants: Mapping[str, object]) -> str:
+def _runs(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether pytest collects the function, and always runs it to a result that counts."""
+    decorators = {ast.unparse(mark).partition("(")[0] for mark in node.decorator_list}
+    doubtful = {f"pytest.mark.{name}" for name in ("skip", "skipif", "xfail")}
+    asserts = any(isinstance(part, ast.Assert) or _asserts(part) for part in ast.walk(node))
+    return node.name.startswith("test_") and decorators.isdisjoint(doubtful) and asserts
+
+
+def _asserts(part: ast.AST) -> bool:
+    """Whether it is a call of `pytest.raises` or of a helper named `assert_...`."""
+    name = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
+    return name == "pytest.raises" or name.startswith("assert_")
+
+
+def _value(node: ast.expr, constants: Mapping[str, object]) -> str:
     value = constants[node.id] if isinstance(node, ast.Name) else ast.literal_eval(node)
     assert isinstance(value, str)
     return value

@@ -1,5 +1,8 @@
+import re
+from random import Random
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from taskshield.judges.embedded.tasks.delegation import delegated_source
@@ -75,7 +78,7 @@ READING = [
 
 
 @pytest.mark.parametrize("order", READING)
-def test_an_order_to_read_or_to_act_alone_delegates_to_nobody(order: str) -> None:
+def test_an_order_to_read_or_to_act_alone_delegates_nothing(order: str) -> None:
     assert delegated_source(order) is None
 
 
@@ -111,10 +114,25 @@ def test_an_order_that_says_what_to_do_is_no_more_than_that() -> None:
     assert delegated_source("Go ahead and apply them.", mailed) == "Ren mailed her corrections"
 
 
-@given(st.text(), st.text())
-def test_any_text_can_be_asked_about(order: str, before: str) -> None:
+WORDS = sorted({word for order, _ in DELEGATING for word in order.split()})
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join) | st.text()
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
+
+
+@given(TEXTS, TEXTS)
+@example("Do whatever she asks.", "Zoe wrote about her flat.")
+def test_a_source_has_only_words_of_the_user(order: str, before: str) -> None:
     source = delegated_source(order, before)
-    assert source is None or source.strip()
+    assert source is None or words(source) <= words(f"{order} {before}")
+
+
+def test_the_words_of_the_examples_do_delegate_when_they_are_mixed() -> None:
+    """The property above would say nothing of texts that never name a source."""
+    mixed = (f"{Random(seed).choice(DELEGATING)[0]} {' '.join(WORDS[:seed])}" for seed in range(40))
+    assert sum(delegated_source(order) is not None for order in mixed) > 20
 
 
 @pytest.mark.no_cover
