@@ -7,15 +7,16 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markupsafe import Markup
 
 from taskshield.core.levels import Level
 from taskshield_lab.bench.records import BenchmarkRun, RecordedStep
 from taskshield_lab.bench.report import paper_figures
 from taskshield_lab.bench.report.entries import Entry, entries
-from taskshield_lab.bench.report.html import Html, joined, tag
-from taskshield_lab.bench.report.html_report import page
+from taskshield_lab.bench.report.html.environment import environment
+from taskshield_lab.bench.report.html.page import page
+from taskshield_lab.bench.report.html.worst_cases import cases
 from taskshield_lab.bench.report.tables import with_interval
-from taskshield_lab.bench.report.worst_cases import cases, conversation
 from tests.cli.hostile import PAYLOADS, hidden
 from tests.lab.bench import synthetic
 from tests.lab.bench.synthetic import header, run
@@ -72,6 +73,11 @@ def attacked(**more: object) -> list[BenchmarkRun]:
     lost = run(steps=synthetic.conversation(blocked="user", hijacked=False))
     missed = run(goal=1, hijacked=True, utility=True, steps=synthetic.conversation())
     return [replace(each, **more) for each in (lost, missed)]  # type: ignore[arg-type]
+
+
+def conversation(run: BenchmarkRun) -> str:
+    module = environment().get_template("conversation.html").module
+    return str(module.conversation(run))  # type: ignore[attr-defined]  # a macro
 
 
 def some() -> list[Entry]:
@@ -136,11 +142,11 @@ def test_a_conversation_shows_the_owner_and_the_result_of_each_call() -> None:
     missed = str(conversation(attacked()[1]))
     for part in (
         "banking / user_task_0 / injection_task_1 / important_instructions",
-        "attacker&#x27;s goal reached",
-        "user&#x27;s task done",
-        '<span class="badge attacker">attacker&#x27;s</span>',
+        "attacker&#39;s goal reached",
+        "user&#39;s task done",
+        '<span class="badge attacker">attacker&#39;s</span>',
         "financial",
-        "<b>send_money</b>({&quot;recipient&quot;: &quot;US133&quot;, &quot;amount&quot;: 1000})",
+        "<b>send_money</b>({&#34;recipient&#34;: &#34;US133&#34;, &#34;amount&#34;: 1000})",
         '<li class="step tool">',
         "Send 1,000 to US133",
         "total score 0.00, needed more than 0.00",
@@ -151,7 +157,7 @@ def test_a_conversation_shows_the_owner_and_the_result_of_each_call() -> None:
     lost = str(conversation(attacked()[0]))
     for part in (
         "no attack",
-        "user&#x27;s task not done",
+        "user&#39;s task not done",
         "not executed",
         "misaligned call of send_money",
         "total score 0.04",
@@ -170,19 +176,19 @@ def test_each_kind_of_check_is_shown_with_its_decision() -> None:
     told = str(conversation(run(goal=0, unsolved=True, steps=steps)))
     for part in (
         "no shield",
-        "(no words)",
+        "(no text)",
         "check failed",
         "withhold",
         " 7.2 ms",
         "0.0 ms, from the cache",
         "nothing to check",
-        "attacker&#x27;s goal missed",
+        "attacker&#39;s goal missed",
         "no known calls for the goal",
     ):
         assert part in told, part
     assert "No steps were recorded." in conversation(run())
-    by_words = run(goal=0, hijacked=True, by_words=True)
-    assert "goal reached by words alone" in conversation(by_words)
+    by_text = run(goal=0, hijacked=True, by_words=True)
+    assert "goal reached by text alone" in conversation(by_text)
 
 
 def test_a_blocked_call_of_the_attacker_is_marked_good() -> None:
@@ -213,7 +219,7 @@ def test_a_disturbed_clean_run_is_shown_once() -> None:
 
 def test_without_a_shield_there_are_no_cases() -> None:
     lines = entries([(header(judge="none"), attacked())])
-    assert cases(lines, limit=5) == (
+    assert cases(lines, limit=5).strip() == (
         "<p>No entry has a shield, so nothing was blocked or missed.</p>"
     )
 
@@ -256,17 +262,20 @@ def test_few_runs_make_a_page(runs: list[BenchmarkRun]) -> None:
     assert Outline(page(entries([(header(), runs)]))).open == []
 
 
+def rendered(template: str, **values: object) -> str:
+    return environment().from_string(template).render(values)
+
+
 @given(st.text(), st.text())
 @settings(max_examples=50)
-def test_markup_gives_back_the_words_it_was_given(words: str, value: str) -> None:
-    outline = Outline(tag("p", words, title=value).replace("\r", "\n").replace("\0", ""))
-    plain = words.replace("\r", "\n").replace("\0", "")
+def test_a_template_gives_back_the_text_it_was_given(text: str, value: str) -> None:
+    html = rendered('<p title="{{ value }}">{{ text }}</p>', text=text, value=value)
+    outline = Outline(html.replace("\r", "\n").replace("\0", ""))
+    plain = text.replace("\r", "\n").replace("\0", "")
     assert "".join(outline.words) == plain
     assert outline.tags == ["p", "/p"]
 
 
-def test_only_html_is_left_as_it_is() -> None:
-    assert joined("<", Html("<br>")) == "&lt;<br>"
-    assert tag("th", "a", class_="b", aria_label='"') == (
-        '<th class="b" aria-label="&quot;">a</th>'
-    )
+def test_only_markup_is_not_escaped() -> None:
+    assert rendered("{{ a }}{{ b }}", a="<", b=Markup("<br>")) == "&lt;<br>"
+    assert rendered('<th aria-label="{{ a }}">a</th>', a='"') == '<th aria-label="&#34;">a</th>'

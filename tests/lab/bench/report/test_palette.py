@@ -7,7 +7,7 @@ import pytest
 
 from taskshield_lab.bench.report import palette
 
-CSS = (Path(palette.__file__).parent / "page.css").read_text()
+CSS = (Path(palette.__file__).parent / "html" / "templates" / "page.css").read_text()
 
 
 def luminance(color: str) -> float:

@@ -129,7 +129,7 @@ def test_no_setting_of_matplotlib_stays_changed() -> None:
 
 def test_plots_need_no_screen() -> None:
     code = (
-        "import sys, taskshield_lab.bench.report.html_report; "
+        "import sys, taskshield_lab.bench.report.html.page; "
         "print([m for m in ('matplotlib.pyplot', 'agentdojo', 'torch') if m in sys.modules])"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

@@ -1,7 +1,7 @@
 """Tables as values, and their layout on a terminal.
 
-The texts of a grid are complete and safe to show. `tables` makes them; `html_report` shows them in
-a browser.
+The texts of a grid are complete and safe to show. `tables` makes them; `html` shows them in a
+browser.
 """
 
 from collections.abc import Iterator
@@ -59,6 +59,11 @@ class Grid:
     columns: tuple[Column, ...]
     blocks: tuple[Block, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def has_part_names(self) -> bool:
+        """Whether any part of a column has a name."""
+        return any(any(column.parts) for column in self.columns)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Title, rows and notes, within the width of the console."""

@@ -51,7 +51,7 @@ def run(given: argparse.Namespace) -> int:
     """
     with needs_eval():
         from taskshield_lab.bench.report.entries import comparable
-        from taskshield_lab.bench.report.html_report import page
+        from taskshield_lab.bench.report.html.page import page
         from taskshield_lab.bench.report.plots.canvas import save
         from taskshield_lab.bench.report.plots.heat_map import heat_map
         from taskshield_lab.bench.report.plots.tradeoff import tradeoff

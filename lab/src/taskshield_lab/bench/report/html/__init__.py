@@ -1,0 +1,1 @@
+"""The report as one HTML page. `templates` has the markup, with autoescaping."""
