@@ -50,6 +50,14 @@ def test_links_and_anchors_exist(page: str) -> None:
             assert anchor in anchors(str(target.relative_to(ROOT))), link
 
 
+@pytest.mark.parametrize("page", [*PAGES, *OTHER_PAGES])
+def test_files_that_a_page_names_exist(page: str) -> None:
+    named = re.findall(r"`(?:python )?((?:lab|tests|docs|src|examples)/[\w./-]*\w)", text(page))
+    assert [
+        path for path in named if not (ROOT / path).exists() and path != "lab/models/NAME"
+    ] == []
+
+
 @pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
 def test_a_picture_is_valid_and_loads_nothing(path: Path) -> None:
     picture = path.read_text(encoding="utf-8")
