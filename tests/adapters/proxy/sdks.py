@@ -233,7 +233,7 @@ BENCHES = [
 
 
 def sending(gate: Gate, chunks: Sequence[bytes]) -> Iterator[bytes]:
-    """What the client gets while the upstream sends these chunks and then closes."""
+    """What the client gets while the provider sends these chunks and then closes."""
     splitter = Splitter()
     for chunk in chunks:
         for event in splitter.feed(chunk):

@@ -1,4 +1,4 @@
-"""WireFormat formats for a proxy between agents and models: the half of it that does no I/O.
+"""Wire formats for a proxy between agents and models. No I/O.
 
 `wire_format` says what each format can do, and `wire_formats` lists them. With a session, and a
 `provider` that posts a body and gives the chunks of the answer, a guarded stream is this:

@@ -42,6 +42,6 @@ class ClientRequest:
         )
 
     def names(self, *more: Message) -> list[str]:
-        """Names, in its own session, of all beginnings of what was said, the empty one first."""
+        """Names, in its own session, of all beginnings of the conversation, the empty one first."""
         seed = f"proxy {self.session} {self.parsed.continues}"
         return conversation_names(seed, Conversation(messages=(*self.messages, *more)))

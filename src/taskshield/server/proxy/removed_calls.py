@@ -1,7 +1,7 @@
 """Calls that were removed from a response that the provider stores, and that are still open there.
 
-When a client continues such a response, the provider must be told what became of them. And over
-several rounds of a stream the client knows a response by the id of another one. Both are stored
+When a client continues such a response, the provider must get results for them. And over several
+rounds of a stream the client knows a response by the id of another one. Both are stored
 beside the sessions, as a session of a tenant that no key can have: ids and texts of this package.
 """
 
@@ -29,7 +29,7 @@ class RemovedCalls:
     refused: tuple[str, ...] = ()
     """Ids of calls that were removed."""
     results: tuple[dict[str, Any], ...] = ()
-    """What the provider must be told about them."""
+    """Results for them, for the provider."""
 
 
 def removed_from(response: Body, refused: frozenset[str]) -> RemovedCalls:
@@ -47,7 +47,7 @@ def removed_from(response: Body, refused: frozenset[str]) -> RemovedCalls:
 
 
 def with_results(body: Body, removed: RemovedCalls) -> Body:
-    """A request that continues a response, as the provider must be asked; it may be the same."""
+    """A request that continues a response, as the provider must get it; it may be the same."""
     renamed = body.get("previous_response_id") not in (None, removed.previous)
     if not renamed and not removed.results:
         return body

@@ -135,7 +135,7 @@ class Failed(_State):
 
     error: Exception
     in_stream: bool
-    """Whether the client was told in its stream. Otherwise the error is to be raised."""
+    """Whether the client gets the error in its stream. Otherwise it has to be raised."""
 
 
 State: TypeAlias = (

@@ -45,28 +45,28 @@ def with_outputs(body: Body, texts: Mapping[Place, str]) -> Body:
 def read_response(body: object) -> Reply:
     """Read a model's answer."""
     response = Field(value=body, key="response")
-    said: list[Body] = []
-    ran: list[Opaque] = []
+    read: list[Body] = []
+    unreadable: list[Opaque] = []
     for block in response["content"].elements():
         kind = block["type"].text()
         if ran_at_provider(kind):
-            ran.append(Opaque(kind=kind))
+            unreadable.append(Opaque(kind=kind))
         else:
-            said.append({**block.mapping(), "type": "tool_use" if is_call(kind) else kind})
-    (message,) = anthropic_messages.parse([{"role": "assistant", "content": said}]).messages
+            read.append({**block.mapping(), "type": "tool_use" if is_call(kind) else kind})
+    (message,) = anthropic_messages.parse([{"role": "assistant", "content": read}]).messages
     return Reply(
         id=response["id"].text_or("") or None,
-        messages=(replace(message, parts=(*message.parts, *ran)),),
+        messages=(replace(message, parts=(*message.parts, *unreadable)),),
     )
 
 
 def without_calls(body: Body, refused: Collection[str], note: str) -> Body:
     """The answer without the calls of these ids, and with a note that says why."""
     calls = list(_calls(body))
-    lost = {number for number, id in calls if id in refused}
+    dropped = {number for number, id in calls if id in refused}
     at = calls[0][0] if calls else len(body["content"])
-    content = [block for number, block in enumerate(body["content"]) if number not in lost]
-    ended = {"stop_reason": "end_turn"} if len(lost) == len(calls) else {}
+    content = [block for number, block in enumerate(body["content"]) if number not in dropped]
+    ended = {"stop_reason": "end_turn"} if len(dropped) == len(calls) else {}
     if body.get("stop_reason") != "tool_use":
         ended = {}
     return {**body, **ended, "content": [*content[:at], text_block(note), *content[at:]]}
@@ -75,7 +75,7 @@ def without_calls(body: Body, refused: Collection[str], note: str) -> Body:
 def with_feedback(body: Body, response: Body, refused: Collection[str], feedback: str) -> Body:
     """The next request of a feedback round."""
     calls = dict(_calls(response))
-    said = [
+    sent_back = [
         _sendable(block, calls.get(number))
         for number, block in enumerate(response["content"])
         if block.get("text") != ""  # the provider makes such blocks, but does not accept them
@@ -91,7 +91,7 @@ def with_feedback(body: Body, response: Body, refused: Collection[str], feedback
     ]
     if not any(id in refused for id in calls.values()):
         results.append(text_block(feedback))
-    turns = [{"role": "assistant", "content": said}] if said else []
+    turns = [{"role": "assistant", "content": sent_back}] if sent_back else []
     messages = [*body["messages"], *turns, {"role": "user", "content": results}]
     return {**body, "messages": messages}
 

@@ -57,7 +57,7 @@ def read_response(body: object) -> Reply:
 def without_calls(body: Body, refused: Collection[str], note: str) -> Body:
     """The answer without the calls of these ids, and with a note that says why."""
     choices = zip(body["choices"], read_response(body).messages, strict=True)
-    return {**body, "choices": [_without(choice, said, refused, note) for choice, said in choices]}
+    return {**body, "choices": [_without(choice, read, refused, note) for choice, read in choices]}
 
 
 def with_feedback(body: Body, response: Body, refused: Collection[str], feedback: str) -> Body:
@@ -66,14 +66,14 @@ def with_feedback(body: Body, response: Body, refused: Collection[str], feedback
     Raises:
         ConversationError: The answer has several choices.
     """
-    said = read_response(response).messages
-    if len(said) != 1:
+    messages = read_response(response).messages
+    if len(messages) != 1:
         raise ConversationError("there are feedback rounds only for answers with one choice")
     message = response["choices"][0]["message"]
     turn = {key: value for key, value in message.items() if value not in (None, [])}
     results: list[Body] = []
     calls: list[Body] = []
-    for id, call in zip(_ids(said[0]), _calls(message), strict=True):
+    for id, call in zip(_ids(messages[0]), _calls(message), strict=True):
         text = answer(id, refused, feedback)
         if call is message.get("function_call"):
             results.append({"role": "function", "name": call["name"], "content": text})
@@ -82,7 +82,7 @@ def with_feedback(body: Body, response: Body, refused: Collection[str], feedback
             calls.append({**call, "id": id})
     if calls:
         turn["tool_calls"] = calls
-    if not any(id in refused for id in _ids(said[0])):
+    if not any(id in refused for id in _ids(messages[0])):
         results.append({"role": "user", "content": feedback})
     turn = {"content": None, **turn, "role": "assistant"}
     return {**body, "messages": [*body["messages"], turn, *results]}
@@ -101,26 +101,26 @@ def _part(text: str) -> Body:
     return {"type": "text", "text": text}
 
 
-def _without(choice: Body, said: Message, refused: Collection[str], note: str) -> Body:
-    ids = _ids(said)
+def _without(choice: Body, read: Message, refused: Collection[str], note: str) -> Body:
+    ids = _ids(read)
     if refused and not any(id in refused for id in ids):
         return choice
     message = choice["message"]
     kept = [call for id, call in zip(ids, _calls(message), strict=True) if id not in refused]
-    rest = without(message, *_CALLED)
+    reduced = without(message, *_CALLED)
     for call in kept:
         if call is message.get("function_call"):
-            rest["function_call"] = call
+            reduced["function_call"] = call
         else:
-            rest["tool_calls"] = [*rest.get("tool_calls", ()), call]
-    rest["content"] = joined(message.get("content") or "", note)
+            reduced["tool_calls"] = [*reduced.get("tool_calls", ()), call]
+    reduced["content"] = joined(message.get("content") or "", note)
     reason = choice.get("finish_reason")
     ended = {} if kept or reason not in _CALLED else {"finish_reason": "stop"}
-    return {**choice, **ended, "message": rest}
+    return {**choice, **ended, "message": reduced}
 
 
-def _ids(said: Message) -> list[str]:
-    return [call.id for call in said.tool_calls]
+def _ids(read: Message) -> list[str]:
+    return [call.id for call in read.tool_calls]
 
 
 def _calls(message: Body) -> Iterator[Any]:

@@ -44,7 +44,7 @@ class ChatAssembly:
     def is_complete(self) -> bool:
         """Whether every choice has said why it stopped."""
         choices = self._choices.values()
-        return bool(choices) and all(choice.rest.get("finish_reason") for choice in choices)
+        return bool(choices) and all(choice.members.get("finish_reason") for choice in choices)
 
     def response(self) -> Body:
         """The answer as it would be without streaming."""
@@ -77,7 +77,7 @@ class _Choice:
     """One choice, as far as it has arrived."""
 
     def __init__(self) -> None:
-        self.rest: Body = {}
+        self.members: Body = {}
         self._deltas: list[Body] = []
         self._logprobs: list[object] = []
         self._calls: list[list[Body]] = []
@@ -101,8 +101,8 @@ class _Choice:
         """Add a piece of the choice, but for its calls."""
         self._deltas.append(without(choice["delta"], "role", "tool_calls"))
         self._logprobs.append(choice.get("logprobs"))
-        rest = without(choice, "delta", "index", "logprobs").items()
-        self.rest.update((key, value) for key, value in rest if value is not None)
+        members = without(choice, "delta", "index", "logprobs").items()
+        self.members.update((key, value) for key, value in members if value is not None)
 
     def numbers(self) -> list[int]:
         """The numbers of the calls, in the order in which an answer lists them."""
@@ -112,8 +112,8 @@ class _Choice:
     def whole(self) -> Body:
         """The choice without streaming."""
         calls = {"tool_calls": [_whole_call(call) for call in self._calls]} if self._calls else {}
-        said = {"content": None, **assembled([{}, *self._deltas]), **calls, "role": "assistant"}
-        return {**self.rest, "logprobs": assembled(self._logprobs), "message": said}
+        message = {"content": None, **assembled([{}, *self._deltas]), **calls, "role": "assistant"}
+        return {**self.members, "logprobs": assembled(self._logprobs), "message": message}
 
 
 class ChatOutlet:
@@ -152,7 +152,7 @@ class ChatOutlet:
         self, buffered: Sequence[Payload], dropped: set[Hashable], kept: set[Hashable], note: str
     ) -> list[Payload]:
         """The buffered chunks without the dropped calls; the note stands before the calls left."""
-        lost, left = _choices_of(dropped), _choices_of(kept)
+        with_dropped, with_kept = _choices_of(dropped), _choices_of(kept)
         noted: set[object] = set()
         revised: list[Payload] = []
         for payload in buffered:
@@ -162,12 +162,16 @@ class ChatOutlet:
             choices: list[Body] = []
             for choice in payload["choices"]:
                 number = choice["index"]
-                rest = _reduced(choice, dropped, ended=number not in left)
-                if _acts(rest) and number not in noted and (number in lost or not dropped):
+                reduced = _reduced(choice, dropped, ended=number not in with_kept)
+                if (
+                    _acts(reduced)
+                    and number not in noted
+                    and (number in with_dropped or not dropped)
+                ):
                     noted.add(number)
-                    revised += self.renumber(self._noted(payload, rest, note))
-                    rest = {**rest, "delta": without(rest["delta"], "content")}
-                choices.append(rest)
+                    revised += self.renumber(self._noted(payload, reduced, note))
+                    reduced = {**reduced, "delta": without(reduced["delta"], "content")}
+                choices.append(reduced)
             revised += self.renumber({**payload, "choices": choices})
         return revised
 
@@ -219,8 +223,8 @@ class ChatOutlet:
         if not text and number in self._with_text - self._needs_gap:
             note = f"\n\n{note}"
         delta = {"role": "assistant", "content": joined(text, note)}
-        said = {"index": number, "delta": delta, "finish_reason": None}
-        return {**without(chunk, "usage", "obfuscation"), "choices": [said]}
+        choice = {"index": number, "delta": delta, "finish_reason": None}
+        return {**without(chunk, "usage", "obfuscation"), "choices": [choice]}
 
 
 def _other(known: object, given: object) -> bool:
@@ -251,12 +255,12 @@ def _reduced(choice: Body, dropped: set[Hashable], *, ended: bool) -> Body:
     calls = [
         call for call in delta.get("tool_calls") or () if (number, call["index"]) not in dropped
     ]
-    rest = without(
+    others = without(
         delta, "tool_calls", *(["function_call"] if (number, _LEGACY) in dropped else [])
     )
     reason = choice.get("finish_reason")
     return {
         **choice,
-        "delta": {**rest, "tool_calls": calls} if calls else rest,
+        "delta": {**others, "tool_calls": calls} if calls else others,
         **({"finish_reason": "stop"} if ended and reason in _CALLED else {}),
     }

@@ -68,22 +68,22 @@ def read_response(body: object) -> Reply:
     response = Field(value=body, key="response")
     items = [dict(item.mapping()) for item in response["output"].elements()]
     calls = set(calls_of(items))
-    said: list[Body] = []
-    ran: list[Opaque] = []
+    read: list[Body] = []
+    unreadable: list[Opaque] = []
     for number, item in enumerate(items):
         kind = item.get("type")
         if number in calls or kind == "reasoning":
-            said.append(item)
+            read.append(item)
         elif kind == "message":
-            said.append({**item, "role": "assistant"})
+            read.append({**item, "role": "assistant"})
         else:
-            ran.append(Opaque(kind=str(kind)))
-    messages = openai_responses.parse(said).messages
+            unreadable.append(Opaque(kind=str(kind)))
+    messages = openai_responses.parse(read).messages
     message = messages[0] if messages else Message(level=Level.ASSISTANT)
     return Reply(
         id=response["id"].text_or("") or None,
         can_be_continued=True,
-        messages=(replace(message, parts=(*message.parts, *ran)),),
+        messages=(replace(message, parts=(*message.parts, *unreadable)),),
     )
 
 
@@ -91,9 +91,9 @@ def without_calls(body: Body, refused: Collection[str], note: str) -> Body:
     """The answer without the calls of these ids, and with a note that says why."""
     items = body["output"]
     calls = list(_calls(body))
-    lost = {number for number, id in calls if id in refused}
+    dropped = {number for number, id in calls if id in refused}
     at = calls[0][0] if calls else len(items)
-    kept = [item for number, item in enumerate(items) if number not in lost]
+    kept = [item for number, item in enumerate(items) if number not in dropped]
     return {**body, "output": [*kept[:at], note_item(body.get("id"), note), *kept[at:]]}
 
 
@@ -111,8 +111,8 @@ def with_feedback(body: Body, response: Body, refused: Collection[str], feedback
     if body.get("conversation") is not None:
         # The provider has added the request and the answer to the conversation itself.
         return {**body, "input": results}
-    said = sendable(items, stored=body.get("store") is not False)
-    return {**body, "input": [*_items(body), *said, *results]}
+    sent_back = sendable(items, stored=body.get("store") is not False)
+    return {**body, "input": [*_items(body), *sent_back, *results]}
 
 
 def gate() -> Gate:

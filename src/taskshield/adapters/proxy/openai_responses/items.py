@@ -23,11 +23,11 @@ def calls_of(items: Sequence[Body]) -> list[int]:
     Some tools run at the client or at the provider. Where the output stands beside the call, the
     provider ran it.
     """
-    ran = {_call_id(item) for item in items if is_output(item.get("type"))} - {None}
+    run_by_provider = {_call_id(item) for item in items if is_output(item.get("type"))} - {None}
     return [
         number
         for number, item in enumerate(items)
-        if may_be_acted_on(item) and _call_id(item) not in ran
+        if may_be_acted_on(item) and _call_id(item) not in run_by_provider
     ]
 
 
