@@ -110,6 +110,6 @@ def test_the_changelog_has_a_place_for_what_comes_next() -> None:
 
 
 @pytest.mark.parametrize("path", ["README.md", "SECURITY.md", "CONTRIBUTING.md"])
-def test_links_between_papers_lead_somewhere(path: str) -> None:
+def test_links_between_documents_have_targets(path: str) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / path).read_text()):
         assert (ROOT / target).exists(), target

@@ -71,7 +71,7 @@ def test_every_rule_reaches_the_cascade() -> None:
     )
 
 
-def test_the_defaults_are_those_of_the_papers() -> None:
+def test_the_defaults_are_those_of_the_documentation() -> None:
     text = (Path(__file__).parent.parent / "docs" / "settings.md").read_text()
     documented = dict(re.findall(r"^\| `([\w.]+)` \| ([\d.]+) \|", text, re.MULTILINE))
     numbers = dict(numbers_of(Settings().model_dump()))

@@ -270,7 +270,7 @@ def test_a_cascade_is_the_embedded_judge_before_an_llm() -> None:
 
 
 @pytest.mark.usefixtures("cascading")
-def test_a_cascade_takes_a_model_of_ones_own_for_its_embedded_judge() -> None:
+def test_a_cascade_can_use_a_custom_embedded_model() -> None:
     judge = build_judge(Settings(judge="cascade:my/weights", llm="mine:m"))
     assert judge.name == "cascade(embedded:my/weights, plugin:m)"
 
@@ -311,7 +311,7 @@ def test_a_cascade_keeps_to_the_settings() -> None:
 
 @pytest.mark.parametrize("epsilon", [None, 0.01])
 @pytest.mark.usefixtures("cascading")
-def test_a_cascade_goes_by_the_threshold_of_the_policy(epsilon: float | None) -> None:
+def test_a_cascade_uses_the_threshold_of_the_policy(epsilon: float | None) -> None:
     task = Instruction(text="go", level=Level.USER, origin=Origin(message=0))
     view = SessionView(
         tasks=TaskSet(tasks=(Task(id="t1", instruction=task),)), tiers={"pay": Tier.READ}
@@ -347,7 +347,7 @@ def test_a_cascade_needs_the_embedded_judge(registered: Callable[[str, str], Non
         build_judge(Settings(judge="cascade", llm="mine:m"))
 
 
-def test_a_judge_of_ones_own_asks_no_llm() -> None:
+def test_a_custom_judge_refuses_the_setting_llm() -> None:
     with pytest.raises(ConfigError, match="^llm: Only the judge 'cascade'"):
         wrap_own_judge(TableJudge(), Settings(llm="mine:m"))
 

@@ -164,7 +164,7 @@ def test_a_call_keeps_its_id_and_an_output_its_error_mark() -> None:
         assert not session.tool_output("c2", "fine").case.message.is_error
 
 
-def test_a_session_that_is_not_one_cannot_be_restored() -> None:
+def test_a_text_that_is_no_session_cannot_be_restored() -> None:
     with Shield(TableJudge()) as shield, pytest.raises(WireFormatError):
         shield.from_json('{"id": 1}')
 
@@ -222,7 +222,7 @@ def test_a_guarded_coroutine_stays_one() -> None:
         assert result.startswith("mail eve\n\n[Task Shield")
 
 
-def test_the_callers_loop_goes_on_while_a_guarded_coroutine_is_checked() -> None:
+def test_the_callers_loop_keeps_running_while_a_guarded_coroutine_is_checked() -> None:
     went_on = threading.Event()
     waited: list[bool] = []
 

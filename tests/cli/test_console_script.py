@@ -66,7 +66,7 @@ def test_json_on_the_standard_output_is_one_document() -> None:
     assert json.loads(done.stdout)["verdict"] == "aligned"
 
 
-def test_a_terminal_gets_colours_unless_told_otherwise() -> None:
+def test_a_terminal_gets_colours_unless_turned_off() -> None:
     with endpoint() as upstream:
         _, coloured = on_terminal(command(upstream, HIJACKED), same=True)
         _, plain = on_terminal(command(upstream, HIJACKED, "--no-color"), same=True)

@@ -70,7 +70,7 @@ def test_a_session_is_kept_from_one_event_to_the_next(ask: Ask, stored: str) -> 
     assert [each.surface for each in records] == ["claude-code"] * 4
 
 
-def test_what_is_too_old_is_forgotten_when_the_user_speaks(
+def test_old_sessions_are_deleted_with_a_message_of_the_user(
     ask: Ask, stored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TASKSHIELD_SERVER__MAX_RECORDS", "1")
@@ -89,7 +89,7 @@ async def _records(url: str) -> Any:
         await store.aclose()
 
 
-def test_a_call_before_the_user_has_spoken_serves_nobody(ask: Ask, stored: str) -> None:
+def test_a_call_before_the_first_user_message_is_denied(ask: Ask, stored: str) -> None:
     assert permission(ask(use(), "--store", stored)) == "deny"
 
 
@@ -163,7 +163,7 @@ def test_a_session_that_another_process_forgot_denies(
     assert permission(refused) == "deny" and "forgotten" in json.dumps(refused)
 
 
-def test_a_running_server_is_asked(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_a_url_a_running_server_answers(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore()
     monkeypatch.setenv("SHIELD_KEY", run(keyed(store, "check")))
     with in_thread(judge(), store) as server:
@@ -200,7 +200,7 @@ def test_an_answer_that_cannot_be_written_is_status_2() -> None:
     assert done.returncode == 2 and b"taskshield: " in done.stderr
 
 
-def test_without_the_servers_packages_a_server_can_be_asked() -> None:
+def test_a_url_needs_none_of_the_servers_packages() -> None:
     code = """
 import sys
 for name in ("fastapi", "starlette", "uvicorn", "sqlalchemy"):

@@ -91,7 +91,7 @@ def test_output_of_an_unknown_call_stands_alone() -> None:
     assert [turn.message for turn in told(lonely, budget=100)] == [lonely]
 
 
-def test_turns_without_words_leave_as_well() -> None:
+def test_empty_turns_are_dropped_too() -> None:
     empty = [Message(level=Level.TOOL, answers=str(number)) for number in range(300)]
     assert len(told(*empty, budget=160)) == 10
 
@@ -109,7 +109,7 @@ def test_turns_without_words_leave_as_well() -> None:
         ),
     ],
 )
-def test_one_big_turn_does_not_push_out_what_was_before(big: Message) -> None:
+def test_one_long_turn_does_not_displace_earlier_ones(big: Message) -> None:
     earlier = [text_message(Level.ASSISTANT, f"step {number}") for number in range(5)]
     kept = [turn.message for turn in told(*earlier, call("a"), big, budget=4_000)]
     assert kept[:5] == earlier
@@ -168,9 +168,7 @@ def test_history_is_bounded_ordered_and_keeps_calls_with_outputs(
 
 
 @given(st.lists(MESSAGES, max_size=40), st.integers(min_value=1, max_value=120))
-def test_a_small_window_cut_out_of_a_big_one_is_the_small_one(
-    messages: list[Message], budget: int
-) -> None:
+def test_a_part_of_a_history_equals_a_smaller_history(messages: list[Message], budget: int) -> None:
     assert recent(told(*messages, budget=100_000), budget) == told(*messages, budget=budget)
 
 

@@ -52,7 +52,7 @@ def test_what_the_user_named_is_the_users() -> None:
     ],
     ids=lambda value: str(value)[:12],
 )
-def test_parts_of_words_short_values_and_nonsense_are_named_nowhere(arguments: object) -> None:
+def test_parts_of_words_short_values_and_broken_json_match_no_definition(arguments: object) -> None:
     assert named(arguments) == []
 
 

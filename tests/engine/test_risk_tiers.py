@@ -66,7 +66,7 @@ def test_the_name_of_a_declared_tool_tells_its_tier(name: str, tier: Tier) -> No
         ("", Tier.WRITE),
     ],
 )
-def test_where_the_name_has_no_verb_the_description_speaks(description: str, tier: Tier) -> None:
+def test_without_a_verb_in_the_name_the_description_decides(description: str, tier: Tier) -> None:
     assert infer(ToolSpec(name="ledger", description=description)) is tier
 
 
@@ -101,7 +101,7 @@ def test_a_tool_that_tells_what_there_is_reads(name: str, description: str) -> N
         ("bank_transfer", "Latest transfers of a month.", Tier.FINANCIAL),
     ],
 )
-def test_words_about_a_thing_do_not_hide_a_deed(name: str, description: str, tier: Tier) -> None:
+def test_words_about_a_noun_do_not_hide_an_action(name: str, description: str, tier: Tier) -> None:
     assert infer(ToolSpec(name=name, description=description)) is tier
 
 
@@ -116,7 +116,9 @@ def test_words_about_a_thing_do_not_hide_a_deed(name: str, description: str, tie
         ("create_note", ToolAnnotations(read_only=True), Tier.WRITE),
     ],
 )
-def test_annotations_are_heard(name: str, annotations: ToolAnnotations, tier: Tier) -> None:
+def test_annotations_can_change_the_tier(
+    name: str, annotations: ToolAnnotations, tier: Tier
+) -> None:
     assert infer(ToolSpec(name=name, annotations=annotations)) is tier
 
 

@@ -131,7 +131,7 @@ def test_a_guarded_tool_with_wrong_arguments_raises_as_the_tool_would() -> None:
         run(conversation.guard(read_file)(nothing=1))
 
 
-def test_a_declared_tool_joins_the_others_and_replaces_one_of_its_name() -> None:
+def test_a_declared_tool_is_added_or_replaces_one_of_its_name() -> None:
     conversation = session()
     conversation.declare(ToolSpec(name="get_more"), ToolSpec(name="read_file", description="new"))
     assert set(conversation.state.tools) == {*TOOLS, "get_more"}

@@ -104,7 +104,7 @@ def test_output_too_bare_for_a_directive_takes_no_judge(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["ok", "⠎⠑⠝⠙", "1" * 65, "发", "\u200b"])
-def test_anything_that_could_hold_words_takes_a_judge(text: str) -> None:
+def test_any_text_with_words_is_judged(text: str) -> None:
     judge = TableJudge()
     assert run(session(judge).tool_output("c1", text)).check == "executed"
 

@@ -14,7 +14,7 @@ from tests.engine.sessions import only, run, session
 from tests.judging import TableJudge
 
 
-def test_after_the_last_round_a_misaligned_call_is_blocked_for_good() -> None:
+def test_after_the_last_round_a_misaligned_call_is_blocked() -> None:
     conversation = session(only("alice"), Policy(rounds=2))
     run(conversation.user("mail alice"))
     seen = []
@@ -90,7 +90,7 @@ def test_everything_refused_in_a_turn_is_remembered_and_nothing_else() -> None:
     assert run(conversation.tool_call("send_email", {"to": "bob"})).action == "block"
 
 
-def test_a_judge_is_told_which_calls_of_the_past_were_refused() -> None:
+def test_a_judge_sees_which_earlier_calls_were_refused() -> None:
     judge = only("alice")
     conversation = session(judge)
     run(conversation.user("mail alice"))

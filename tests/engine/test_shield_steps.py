@@ -96,7 +96,7 @@ def test_an_empty_assistant_message_has_nothing_to_check() -> None:
     assert judge.seen == []
 
 
-def test_before_the_user_asks_for_anything_no_call_is_aligned_and_no_judge_is_asked() -> None:
+def test_without_a_task_no_call_is_aligned_and_no_judge_is_used() -> None:
     judge = TableJudge()
     decision = run(session(judge).tool_call("read_file", {}))
     assert not decision.allowed and judge.seen == []
@@ -111,13 +111,13 @@ def test_arguments_that_are_not_json_are_judged_as_they_stand() -> None:
     assert not run(conversation.tool_call("send_email", "{to: bob")).allowed
 
 
-def test_two_calls_with_one_id_are_a_mistake_of_the_caller() -> None:
+def test_two_calls_with_one_id_raise_a_conversation_error() -> None:
     call = ToolCall(id="a", name="read_file", arguments="{}")
     with pytest.raises(ConversationError):
         run(session().assistant("", [call, call]))
 
 
-def test_a_call_that_was_let_through_once_is_judged_again_the_next_time() -> None:
+def test_a_call_that_was_allowed_once_is_judged_again() -> None:
     judge = only("bob")
     conversation = session(judge)
     run(conversation.user("pay bob"))

@@ -26,7 +26,7 @@ def test_the_users_instructions_become_tasks() -> None:
     assert all(task.instruction.level is Level.USER for task in conversation.tasks)
 
 
-def test_a_task_remembers_its_place_in_the_users_words() -> None:
+def test_a_task_has_its_span_in_the_users_text() -> None:
     span = Span(start=7, end=14)
     judge = TableJudge(drafts=lambda text: [TaskDraft(text="read it", span=span)])
     conversation = session(judge)
@@ -79,7 +79,7 @@ def test_a_blank_user_message_takes_no_judge_and_a_bare_number_does() -> None:
     assert run(conversation.user("2")).check == "executed"
 
 
-def test_where_the_users_message_cannot_be_read_it_is_one_task_word_for_word() -> None:
+def test_after_an_outage_the_whole_user_message_is_one_task() -> None:
     conversation = session(TableJudge(error=JudgeTimeout("late", usage=Usage(calls=1))))
     decision = run(conversation.user("Pay the bill"))
     assert decision.allowed and decision.check == "failed"

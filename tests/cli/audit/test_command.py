@@ -85,7 +85,7 @@ def test_an_earlier_audit_is_continued_only_with_resume(tmp_path: Path, capsys: 
     assert "conversations checked 2" in " ".join(capsys.readouterr().out.split())
 
 
-def test_without_ray_one_is_told_what_to_install_and_nothing_is_begun(
+def test_without_ray_the_error_says_what_to_install_and_nothing_is_written(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
@@ -97,7 +97,7 @@ def test_without_ray_one_is_told_what_to_install_and_nothing_is_begun(
     assert not (tmp_path / "out").exists()
 
 
-def test_text_is_written_only_when_asked(tmp_path: Path) -> None:
+def test_text_is_written_only_with_its_option(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", hijacked(2))
     for name, more in (("hashed", ()), ("plain", ("--with-text",))):
         audit(path, tmp_path / name, *more)

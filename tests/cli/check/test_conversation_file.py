@@ -69,5 +69,5 @@ def test_a_folder_is_no_conversation(tmp_path: Path) -> None:
         ("[]", "The conversation has no messages."),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, content: str | bytes, message: str) -> None:
+def test_the_error_says_what_is_wrong(tmp_path: Path, content: str | bytes, message: str) -> None:
     assert failure(given(tmp_path, content)) == message

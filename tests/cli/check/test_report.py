@@ -110,7 +110,7 @@ def test_an_outage_is_not_mistaken_for_a_verdict() -> None:
     assert "checks 0 executed, 0 skipped, 3 failed" in text
 
 
-def test_parts_that_nobody_could_read_are_reported() -> None:
+def test_unreadable_parts_are_reported() -> None:
     image = {"type": "image_url", "image_url": {"url": "https://x.example"}}
     user = {"role": "user", "content": [{"type": "text", "text": "Look"}, image]}
     outcome = outcome_of([user], TableJudge())
@@ -123,7 +123,7 @@ def test_messages_without_words_are_shown_as_skipped() -> None:
     assert "skipped output of unknown call c7: (empty)" in text
 
 
-def test_output_of_nobody_knows_what_and_errors_are_named() -> None:
+def test_output_of_unknown_calls_and_errors_are_named() -> None:
     error = {"level": "tool", "text": "no such host", "is_error": True}
     payload = {"taskshield": 1, "messages": [{"level": "user", "text": "Go"}, error]}
     assert "error of unknown call: no such host" in printed(outcome_of(payload, TableJudge()))
@@ -145,7 +145,7 @@ def test_several_findings_of_a_message_have_their_own_verdicts() -> None:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
-def test_hostile_words_can_neither_command_the_terminal_nor_hide(payload: str) -> None:
+def test_hostile_text_can_neither_command_the_terminal_nor_hide(payload: str) -> None:
     everywhere = TableJudge(
         name=payload,
         drafts=lambda text: [TaskDraft(text=text, source=payload, scope=payload)],
@@ -194,7 +194,7 @@ def test_the_report_is_readable_where_there_is_only_ascii() -> None:
     assert b"| [Task Shield" in stream.buffer.getvalue()
 
 
-def test_json_strings_of_the_examples_are_not_cut_without_a_word() -> None:
+def test_json_strings_of_the_examples_are_not_cut() -> None:
     outcome = outcome_of(example(HIJACKED), judge())
     arguments = json.loads(outcome.decisions[6].case.message.tool_calls[0].arguments)
     assert arguments["to"] in flat(printed(outcome, width=120))
