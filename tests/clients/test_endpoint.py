@@ -7,14 +7,16 @@ from tests.clients.providers import Provider, for_every_provider
 URL = "http://localhost:8000/v1"
 
 
-def test_a_key_given_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configured_key_takes_precedence_over_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("SOME_KEY", "from-env")
     assert resolve_key("given", base_url=None, variable="SOME_KEY") == "given"
     assert resolve_key(None, base_url=URL, variable="SOME_KEY") == "from-env"
 
 
 @pytest.mark.parametrize("value", [None, ""])
-def test_without_any_key_an_own_server_gets_a_placeholder(
+def test_without_a_key_a_self_hosted_server_gets_a_placeholder(
     value: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if value is not None:

@@ -35,7 +35,7 @@ def test_structured_output_is_asked_for_in_strict_mode() -> None:
     ],
 )
 @pytest.mark.parametrize("status", [400, 422, 500])
-def test_the_format_is_given_up_step_by_step(
+def test_the_format_is_dropped_step_by_step(
     accepted: str | None, formats: list[str | None], status: int
 ) -> None:
     def asked(body: dict[str, dict[str, str]]) -> str | None:
@@ -91,7 +91,7 @@ def test_finish_reasons(reason: str | None, finish: FinishReason) -> None:
         assert ask(OPENAI.client(upstream))[0].finish == finish
 
 
-def test_a_refusal_is_told_from_an_answer() -> None:
+def test_a_refusal_is_recognized() -> None:
     with Upstream(answer(openai_body(None, refusal="I will not."))) as upstream:
         (reply,) = ask(OPENAI.client(upstream))
     assert (reply.text, reply.finish) == ("", "refusal")
@@ -109,7 +109,7 @@ def test_a_choice_without_content_is_an_empty_answer() -> None:
     assert (reply.text, reply.finish) == ("", "other")
 
 
-def test_a_server_of_ones_own_needs_no_key() -> None:
+def test_a_self_hosted_server_needs_no_key() -> None:
     with Upstream(answer(openai_body())) as upstream:
         ask(OpenAIClient(model="m", base_url=upstream.url + "/v1"))
     assert upstream.seen[0].headers["authorization"] == "Bearer not-needed"

@@ -61,7 +61,7 @@ def test_an_answer_of_five_megabytes_is_read_whole(provider: Provider) -> None:
 
 
 @for_every_provider
-def test_text_that_has_no_utf8_form_is_sent_all_the_same(provider: Provider) -> None:
+def test_text_without_a_utf8_form_is_sent_with_replacements(provider: Provider) -> None:
     request = replace(
         REQUEST, system="s\udfff", turns=(ChatTurn(role="user", text="a\ud800b \U0001f600"),)
     )
@@ -83,7 +83,7 @@ def test_one_client_answers_many_requests_at_once(provider: Provider) -> None:
 
 
 @for_every_provider
-def test_the_name_tells_provider_and_model(provider: Provider) -> None:
+def test_the_name_has_provider_and_model(provider: Provider) -> None:
     client = provider.make(model="some-model", api_key="k")
     assert client.name == f"{provider.name}:some-model"
     asyncio.run(client.aclose())

@@ -94,7 +94,7 @@ def test_a_clear_verdict_stands_and_saves_a_call(value: float, tool: str) -> Non
 
 @pytest.mark.parametrize("value", [0.12, 0.3, 0.31, 0.6])
 @pytest.mark.parametrize("word", [0.0, 1.0])
-def test_in_the_band_the_second_judges_word_counts(value: float, word: float) -> None:
+def test_in_the_band_the_second_judge_decides(value: float, word: float) -> None:
     llm = second(word)
     reading = assessed(CascadeJudge(first(value), llm), calling("look"))
     assert len(llm.seen) == 1
@@ -164,7 +164,7 @@ OUTAGES = [
 
 @pytest.mark.parametrize("error", OUTAGES, ids=lambda error: error.kind)
 @pytest.mark.parametrize("value", [0.2, 0.5])
-def test_where_the_second_is_out_the_first_ones_verdict_stands_and_that_is_told(
+def test_if_the_second_judge_fails_the_first_verdict_counts_and_the_trace_says_so(
     error: JudgeError, value: float
 ) -> None:
     reading = assessed(CascadeJudge(first(value), second(error=error)), calling("look"))

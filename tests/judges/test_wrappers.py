@@ -64,7 +64,7 @@ def test_the_cache_answers_the_same_question_once() -> None:
     assert first.trace.usage.calls == 1 and second.trace.usage == NO_USAGE
 
 
-def test_the_cache_tells_different_views_and_messages_apart() -> None:
+def test_the_cache_distinguishes_views_and_messages() -> None:
     inner = TableJudge()
     judge = CachedJudge(inner, entries=8)
     ask(judge, STEP, text_message(Level.TOOL, "going"), text_message(Level.ASSISTANT, "gone"))
@@ -72,7 +72,7 @@ def test_the_cache_tells_different_views_and_messages_apart() -> None:
     assert len(inner.seen) == 4
 
 
-def test_the_cache_does_not_care_about_call_ids_but_gives_back_the_right_ones() -> None:
+def test_the_cache_ignores_call_ids_and_restores_them() -> None:
     inner = TableJudge(score=lambda text, task: float("good" in text))
     judge = CachedJudge(inner, entries=8)
 
@@ -114,7 +114,7 @@ TASKS = TaskSet(
 )
 
 
-def test_the_cache_tells_apart_which_call_an_output_answers() -> None:
+def test_the_cache_distinguishes_which_call_an_output_answers() -> None:
     inner = TableJudge()
     judge = CachedJudge(inner, entries=8)
     past = Message(level=Level.ASSISTANT, tool_calls=(call("a", "1"), call("b", "2")))

@@ -60,7 +60,7 @@ def test_the_hash_is_the_same_in_protocols_that_say_less() -> None:
     assert digest_of(older) == digest_of({**TOOL, "outputSchema": {"type": "object"}})
 
 
-def test_words_can_be_taken_out_and_the_schema_stays() -> None:
+def test_words_can_be_removed_and_the_schema_stays() -> None:
     bare = without_words(TOOL, "(gone)")
     assert bare["description"] == "(gone)" and "title" not in bare
     assert bare["inputSchema"]["properties"] == {

@@ -16,7 +16,7 @@ PAGE = "docs/integrations/mcp.md"
 
 
 @pytest.mark.shows("MCP", "tool call", "tool output")
-def test_the_example_shows_what_is_held_and_what_is_done() -> None:
+def test_the_example_shows_the_blocked_and_the_allowed_calls() -> None:
     ran = subprocess.run(
         [sys.executable, ROOT / "examples" / "mcp_gateway.py"],
         capture_output=True,

@@ -43,7 +43,7 @@ ROGUE = str(Path(__file__).with_name("rogue.py"))
 
 
 @pytest.mark.shows("MCP", "tool call", "tool output", "streaming", "feedback")
-def test_a_hijacked_agent_is_held_and_progress_streams_in_either_protocol() -> None:
+def test_a_hijacked_agents_call_is_blocked_and_progress_streams_in_both_protocols() -> None:
     done: list[str] = []
     seen: list[float] = []
 

@@ -198,7 +198,7 @@ def test_requests_and_notifications_pass_with_all_that_they_say() -> None:
 
 
 @BOTH
-def test_what_a_client_says_beside_a_call_reaches_the_server(mode: str) -> None:
+def test_metadata_of_a_call_reaches_the_server(mode: str) -> None:
     seen: list[Any] = []
 
     async def work(ctx: Any) -> str:

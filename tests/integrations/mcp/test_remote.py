@@ -123,7 +123,7 @@ def test_a_linked_session_says_what_the_user_wants_also_later(plain: Shielded) -
 
 
 @pytest.mark.shows("MCP", "user turn")
-def test_requests_name_their_session_in_a_header_or_beside_the_call(plain: Shielded) -> None:
+def test_requests_name_their_session_in_a_header_or_in_meta(plain: Shielded) -> None:
     friend, stranger = plain.begin("Write to Dan."), plain.begin("Water the plants.")
 
     async def scene() -> None:
@@ -145,7 +145,7 @@ def test_requests_name_their_session_in_a_header_or_beside_the_call(plain: Shiel
     asyncio.run(scene())
 
 
-def test_a_task_can_be_told_to_the_server(plain: Shielded) -> None:
+def test_a_task_can_be_sent_to_the_server(plain: Shielded) -> None:
     async def scene() -> None:
         async with client_of(RemoteChecks(plain.url, task=TASK)) as client:
             answers = await asyncio.gather(
@@ -157,7 +157,7 @@ def test_a_task_can_be_told_to_the_server(plain: Shielded) -> None:
 
 
 @pytest.mark.shows("MCP", "tool call")
-def test_a_server_that_cannot_be_reached_lets_no_side_effect_happen() -> None:
+def test_calls_with_side_effects_are_blocked_if_the_server_cannot_be_reached() -> None:
     done: list[str] = []
 
     async def scene() -> None:
@@ -182,7 +182,7 @@ def test_a_server_that_cannot_be_reached_lets_no_side_effect_happen() -> None:
         ({"task": TASK, "key": "tsk_wrong"}, "unauthenticated, status 401"),
     ],
 )
-def test_a_server_that_refuses_lets_no_side_effect_happen(
+def test_calls_with_side_effects_are_blocked_if_the_server_refuses(
     options: dict[str, Any], why: str, plain: Shielded, strict: Shielded
 ) -> None:
     url = strict.url if "key" in options else plain.url

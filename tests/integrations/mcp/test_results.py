@@ -74,7 +74,7 @@ def test_what_is_observed_passes_as_it_is(method: str, result: dict[str, Any]) -
     assert after(method, result, "observe") == result
 
 
-def test_redacted_data_keeps_its_shape_and_is_said_again_in_text() -> None:
+def test_redacted_data_keeps_its_shape_and_is_repeated_as_text() -> None:
     data = {"n": 3, "rows": [{"type": "x", "said": f"good. {EVIL}"}]}
     left = after(CALL, {"content": [block(json.dumps(data))], "structuredContent": data})
     clean = {"n": 3, "rows": [{"type": "x", "said": "good. [removed by Task Shield]"}]}
@@ -89,7 +89,7 @@ def test_a_key_that_speaks_takes_the_result_with_it() -> None:
     assert kept["structuredContent"] == {"two words": 1}
 
 
-def test_text_that_is_said_twice_is_read_once() -> None:
+def test_repeated_text_is_read_once() -> None:
     data = {"result": "Lunch at noon."}
     message = message_of(
         {"content": [block("Lunch at noon.")], "structuredContent": data}, answers=""

@@ -62,7 +62,7 @@ def test_the_hash_in_a_prompts_name_is_that_of_its_whole_text() -> None:
     assert reading.trace.prompt == shown.name and client.requests[0].system == shown.text
 
 
-def test_objectives_are_scored_beside_the_tasks() -> None:
+def test_objectives_are_scored_together_with_the_tasks() -> None:
     reading = assess(
         LLMJudge(RULES.client()), step("", ("send", "Alice")), view("x", objectives=["help"])
     )
