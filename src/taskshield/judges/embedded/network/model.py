@@ -22,6 +22,7 @@ from tokenizers import Tokenizer
 from taskshield.core.errors import ModelError
 from taskshield.judges.embedded.network import encoding, model_files
 from taskshield.judges.embedded.network.encoding import Encoded
+from taskshield.judges.embedded.network.onnxruntime_internals import release_model_bytes
 from taskshield.judges.embedded.network.prefilter import Glance
 
 _REMEMBERED = 4096
@@ -304,5 +305,5 @@ def inference(model: bytes, threads: int) -> Any:
     }:
         raise ModelError("The embedded model has unexpected inputs or outputs.")
     session.disable_fallback()  # there is no other provider, and the fallback prints
-    session._model_bytes = None  # a copy of the file that only the fallback needs
+    release_model_bytes(session)
     return session
