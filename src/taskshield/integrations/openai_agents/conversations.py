@@ -7,6 +7,7 @@ recent conversations; if a conversation is not here, its session reads the messa
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from agents import TResponseInputItem
 from cachetools import LRUCache
 
 from taskshield.adapters import stored_values
@@ -20,6 +21,8 @@ from taskshield.engine.state import SessionState
 Messages = tuple[Message, ...]
 
 _MOST_CONVERSATIONS = 256
+_RUN_ELSEWHERE = openai_responses.PROVIDER_RUN | {"tool_search_call"}
+"""Calls that never run in this process, so they cannot be blocked."""
 
 
 @dataclass(slots=True)
@@ -67,6 +70,12 @@ class ConversationCache:
 def messages_of(items: Sequence[object]) -> Messages:
     """Items of the SDK as messages."""
     return openai_responses.parse(list(items)).messages
+
+
+def runs_here(item: TResponseInputItem) -> bool:
+    """Whether the SDK would run this item in this process."""
+    kind = item.get("type")
+    return openai_responses.is_call(kind) and kind not in _RUN_ELSEWHERE
 
 
 def _without_last_user_turn(messages: Messages) -> Messages:

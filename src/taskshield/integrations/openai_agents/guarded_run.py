@@ -18,7 +18,6 @@ from agents import Agent, FunctionTool
 from agents.tool_context import ToolContext
 from agents.tool_guardrails import RejectContentBehavior
 
-from taskshield.adapters.conversations import openai_responses
 from taskshield.core.decisions import Decision
 from taskshield.core.errors import TaskShieldError
 from taskshield.core.levels import Level
@@ -31,6 +30,7 @@ from taskshield.integrations.openai_agents.conversations import (
     ConversationCache,
     Messages,
     messages_of,
+    runs_here,
 )
 from taskshield.integrations.openai_agents.known_messages import KnownMessages
 from taskshield.integrations.openai_agents.sdk_internals import is_agent_tool
@@ -42,9 +42,6 @@ Outcome = sdk.ToolGuardrailFunctionOutput
 
 NAME = "taskshield"
 """The name of the guardrails in results and traces."""
-
-_RUN_ELSEWHERE = openai_responses.PROVIDER_RUN | {"tool_search_call"}
-"""Calls that never run in this process, so they cannot be blocked."""
 
 _CALLER: ContextVar["Conversation | None"] = ContextVar("taskshield_caller", default=None)
 """Inside a tool: the conversation that called the tool."""
@@ -127,7 +124,7 @@ class GuardedRun:
                 self._approvals.settle(decision, self._tools, self.context)
                 self._keep_feedback(decision, items)
         messages = messages_of([*self._model_input, *items])
-        if self._with_user and self._known.are_in(messages) and not any(map(_runs_here, items)):
+        if self._with_user and self._known.are_in(messages) and not any(map(runs_here, items)):
             self._conversations.store(messages, conversation.session.state)
 
     async def check_handoff(self, name: str, arguments: str) -> str | None:
@@ -192,7 +189,7 @@ class GuardedRun:
         """Whether the SDK runs this call without a guardrail."""
         if item.get("type") == "function_call":
             return item.get("name") in self._unguarded
-        return _runs_here(item)
+        return runs_here(item)
 
     def _guarded(self, tool: FunctionTool) -> FunctionTool:
         own_before, own_after = tool.tool_input_guardrails, tool.tool_output_guardrails
@@ -293,9 +290,3 @@ def _checks_before_approval(context: ToolContext[Any]) -> bool:
     """Whether the SDK asks guardrails before a person, and again before the tool runs."""
     execution = None if context.run_config is None else context.run_config.tool_execution
     return execution is not None and execution.pre_approval_tool_input_guardrails
-
-
-def _runs_here(item: sdk.TResponseInputItem) -> bool:
-    """Whether the SDK would run this item in this process."""
-    kind = item.get("type")
-    return openai_responses.is_call(kind) and kind not in _RUN_ELSEWHERE

@@ -29,6 +29,7 @@ from taskshield.engine.tool_functions import as_json
 from taskshield.integrations.approvals import record_approval
 from taskshield.integrations.pydantic_ai.messages import (
     METADATA,
+    Arguments,
     Context,
     Prompt,
     call_of,
@@ -45,8 +46,6 @@ from taskshield.integrations.pydantic_ai.messages import (
 
 _CALLER: ContextVar[AsyncSession | None] = ContextVar("taskshield_caller", default=None)
 """Inside a tool: the session that guards the run which called the tool."""
-
-Arguments = dict[str, Any]
 
 
 @dataclass
@@ -145,7 +144,7 @@ class _GuardedRun(hooks.AbstractCapability[Any]):
     ) -> Arguments:
         """Block calls before they are given to the caller of the run, who would run them."""
         if tool_def.kind in ("external", "unapproved") and not ctx.tool_call_approved:
-            await self._check_call(ctx, call, tool_def)
+            await self._check(ctx, call, tool_def)
         return args
 
     async def wrap_tool_execute(
@@ -158,7 +157,7 @@ class _GuardedRun(hooks.AbstractCapability[Any]):
         handler: hooks.WrapToolExecuteHandler,
     ) -> Any:
         """Run the tool if its call is allowed, and check the result before the model reads it."""
-        await self._check_call(ctx, call, tool_def)
+        await self._check(ctx, call, tool_def)
         token = _CALLER.set(self._session)
         try:
             result = await handler(args)
@@ -223,9 +222,7 @@ class _GuardedRun(hooks.AbstractCapability[Any]):
             self._store_session_in(messages[-1])
         return result
 
-    async def _check_call(
-        self, ctx: Context, call: chat.ToolCallPart, tool_def: ToolDefinition
-    ) -> None:
+    async def _check(self, ctx: Context, call: chat.ToolCallPart, tool_def: ToolDefinition) -> None:
         """Return if the call is allowed; otherwise raise the error that fits.
 
         Raises:

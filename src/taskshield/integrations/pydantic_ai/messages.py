@@ -16,6 +16,7 @@ from taskshield.core.tools import ToolSpec
 METADATA = "taskshield"
 """The key of the session in a message's metadata, and of the feedback in that of an approval."""
 
+Arguments = dict[str, Any]
 Context = RunContext[Any]
 Prompt = str | Sequence[chat.UserContent]
 
