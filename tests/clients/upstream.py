@@ -1,4 +1,4 @@
-"""A model endpoint that behaves as told, well or badly, over a real loopback socket.
+"""A model endpoint with a given behaviour, good or bad, over a real loopback socket.
 
     with Upstream(answer({"error": {}}, status=500), answer(openai_body("{}"))) as upstream:
         client = OpenAIClient(model="m", base_url=upstream.url + "/v1", retries=1)
@@ -21,7 +21,7 @@ RETRY_AT_ONCE = {"Retry-After": "0", "retry-after-ms": "1"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """A request as it came over the provider."""
+    """A request as it arrived."""
 
     path: str
     headers: Mapping[str, str]
@@ -39,7 +39,7 @@ class Exchange:
     handler: BaseHTTPRequestHandler
 
     def send(self, status: int, body: bytes, headers: Mapping[str, str], *, length: int) -> None:
-        """Answer; a `length` beyond the body's makes an answer that breaks off."""
+        """Answer. With a `length` beyond the body's, the answer is incomplete."""
         self.handler.send_response(status)
         for name, value in {"Content-Type": "application/json", **headers}.items():
             self.handler.send_header(name, value)
@@ -144,7 +144,7 @@ class Upstream:
         return [seen.body for seen in self.seen]
 
     def close(self) -> None:
-        """Let hanging requests go, and wait until no thread is left."""
+        """End hanging requests, and wait for all threads."""
         self._closing.set()
         self._server.shutdown()
         self._thread.join()

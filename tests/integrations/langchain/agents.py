@@ -1,4 +1,4 @@
-"""The shield in LangChain's agents: real graphs, tools and checkpoints, a hijacked model."""
+"""LangChain agents for tests: a model that follows injected text, a mailbox, a judge."""
 
 import asyncio
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ Agent = Any
 
 
 def careful_judge(**more: Any) -> TableJudge:
-    """Knows the attacker's address, and that the injected sentence is a directive."""
+    """A judge that knows the attacker's address and the injected directive."""
     return TableJudge(
         score=lambda instruction, task: float("eve@" not in instruction),
         directives=lambda text: [INJECTED] if INJECTED in text else [],
@@ -39,7 +39,7 @@ def careful_judge(**more: Any) -> TableJudge:
 
 
 class Mailbox:
-    """Tools, and what they did."""
+    """A mailbox with tools; it records what they did."""
 
     def __init__(self, mail: str = MAIL) -> None:
         self.sent: list[str] = []
@@ -106,12 +106,12 @@ STREAMS = [by_stream, by_astream]
 
 
 def answers(messages: Sequence[BaseMessage]) -> dict[str, ToolMessage]:
-    """What each call was answered, by its id."""
+    """The result of each call, by its id."""
     return {each.tool_call_id: each for each in messages if isinstance(each, ToolMessage)}
 
 
 def texts(judge: TableJudge, level: Level) -> list[str]:
-    """What the judge was shown of this level."""
+    """The judge's input of this level."""
     return [message.text for message in judge.seen if message.level is level]
 
 
@@ -135,7 +135,7 @@ def assert_guarded(tools: ToolNode, box: Mailbox, schema: Any, mode: Any) -> Non
 
 
 def asking(guard: Guard, *steps: AIMessage, box: Mailbox, judge: Any = None) -> Agent:
-    """An agent whose misaligned mail a person must approve."""
+    """An agent whose misaligned calls need an approval."""
     model = ScriptedModel(script=saying(*steps, AIMessage("Done.")))
     shield = guard(judge, tools={"send_mail": "escalate"})
     middleware: Any = [ShieldMiddleware(shield)]

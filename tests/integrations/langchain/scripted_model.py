@@ -12,13 +12,13 @@ from pydantic import Field
 from taskshield.engine.tool_functions import as_json
 
 Script = Callable[[list[BaseMessage]], AIMessage]
-"""What the model answers to the messages that it is shown."""
+"""The model's answer to its input."""
 
 
 class ScriptedModel(BaseChatModel):
     script: Script
     shown: list[list[BaseMessage]] = Field(default_factory=list)
-    """What it was asked, each time."""
+    """The input of each request."""
 
     @property
     def _llm_type(self) -> str:
@@ -55,18 +55,18 @@ class ScriptedModel(BaseChatModel):
 
     @property
     def read(self) -> str:
-        """Everything that the model was ever shown."""
+        """All input of the model."""
         return "\n".join(str(message.content) for asked in self.shown for message in asked)
 
 
 def saying(*answers: AIMessage) -> Script:
-    """A model that gives these answers one after the other, whatever it reads."""
+    """A model that gives these answers in turn, for any input."""
     remaining = iter(answers)
     return lambda messages: next(remaining)
 
 
 def call(name: str, /, *, id: str | None = None, **arguments: Any) -> dict[str, Any]:
-    """A tool call; its id is its name where none is given."""
+    """A tool call; without an id, its name is its id."""
     return {"name": name, "args": arguments, "id": name if id is None else id, "type": "tool_call"}
 
 

@@ -1,4 +1,4 @@
-"""What becomes of calls, results and descriptions between the SDK's own client and server."""
+"""What tests of gateways share: the protocols, and a server with one tool."""
 
 from typing import Any
 

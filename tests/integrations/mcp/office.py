@@ -22,13 +22,13 @@ READS = ToolAnnotations(read_only_hint=True)
 
 
 class Consent(BaseModel):
-    """What the server itself asks the user."""
+    """The question of the server to the user."""
 
     sure: bool
 
 
 def office(*, done: list[str] | None = None, poisoned: bool = False) -> MCPServer:
-    """The server. What is done goes to `done`, or else to the file."""
+    """The server. It records its actions in `done`, or else in the file."""
 
     def note(line: str) -> None:
         if done is not None:
@@ -69,7 +69,7 @@ def office(*, done: list[str] | None = None, poisoned: bool = False) -> MCPServe
 
     @server.tool(annotations=READS)
     async def count_slowly(ctx: Context) -> str:
-        """Counts, and says how far it is."""
+        """Counts, and reports its progress."""
         for number in range(3):
             await ctx.report_progress(number + 1, 3, "counting")
         await ctx.session.send_progress_notification("unknown", 1.0)
@@ -77,7 +77,7 @@ def office(*, done: list[str] | None = None, poisoned: bool = False) -> MCPServe
 
     @server.tool(annotations=READS)
     async def wait() -> str:
-        """Waits until it is told to stop."""
+        """Waits until it is cancelled."""
         note("waiting")
         try:
             await anyio.sleep_forever()

@@ -1,4 +1,4 @@
-"""An MCP server without the SDK, which misbehaves as its first argument says. It starts at once.
+"""An MCP server without the SDK. It misbehaves as its first argument says, and starts at once.
 
 - garbage: writes lines that are not MCP between its answers
 - deaf: does not end when it is told to, and takes no signal but the last

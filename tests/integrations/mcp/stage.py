@@ -1,4 +1,4 @@
-"""A judge that knows the office, and ways through a gateway: in memory, and over HTTP."""
+"""A judge for the office server, and clients of a gateway: in memory and over HTTP."""
 
 import asyncio
 import os
@@ -83,7 +83,7 @@ async def guarded(
     mode: str = "legacy",
     **client: Any,
 ) -> AsyncIterator[Client]:
-    """A client of a gateway whose judge, and whose server, are in this process."""
+    """A client of a gateway; judge and server are in this process."""
     async with AsyncShield(judge() if by is None else by, policy=policy or {}) as shield:
         checks = LocalChecks(shield, task=task)
         gateway = Gateway(NOWHERE, checks, rules=rules, pins=pins)
@@ -112,7 +112,7 @@ async def listening(app: Any) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def over_http(checks: Checks, wrapped: Any) -> AsyncIterator[str]:
-    """The address of a gateway before a server that listens, too."""
+    """The address of a gateway in front of a server, both over HTTP."""
     async with listening(wrapped.streamable_http_app()) as there:
         gateway = Gateway(Address(url=f"{there}/mcp"), checks)
         async with listening(http_app({"/mcp": gateway})) as here:
@@ -139,12 +139,12 @@ async def until(true: Callable[[], bool]) -> None:
 
 
 def text(result: CallToolResult) -> str:
-    """All that a result says."""
+    """All text of a result."""
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
 def alive(pid: int) -> bool:
-    """Whether there is such a process."""
+    """Whether the process is running."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

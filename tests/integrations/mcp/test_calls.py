@@ -181,7 +181,7 @@ def test_after_the_rounds_a_misaligned_call_is_blocked() -> None:
 
 
 def test_clients_of_one_gateway_do_not_mix() -> None:
-    """What one client reads taints its own session alone."""
+    """Messages of one client taint only its own session."""
     table = judge(taint=lambda text, tainted: 2.0)
 
     async def scene() -> None:

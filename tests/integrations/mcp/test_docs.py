@@ -1,4 +1,4 @@
-"""The example and the page about MCP tell the truth."""
+"""The example and the page about MCP are correct."""
 
 import json
 import subprocess

@@ -240,6 +240,6 @@ async def post(http: Any, url: str, method: str, params: Any, **more: Any) -> ht
 
 
 def started(capfd: pytest.CaptureFixture[str]) -> list[int]:
-    """Processes that have said that they are there."""
+    """Ids of the processes that have reported themselves."""
     lines = capfd.readouterr().err.splitlines()
     return [int(line.split()[1]) for line in lines if line.startswith("rogue ")]

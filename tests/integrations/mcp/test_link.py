@@ -1,4 +1,4 @@
-"""All that is not checked passes both ways as it is."""
+"""Messages that are not checked are forwarded both ways, unchanged."""
 
 import asyncio
 from typing import Any
@@ -26,7 +26,7 @@ class Open(BaseModel):
 
 
 class Desk:
-    """A server that does one thing when its tool is called."""
+    """A server with one tool."""
 
     def __init__(self, work: Any) -> None:
         self.work = work
@@ -43,7 +43,7 @@ class Desk:
         self.server: Server[Any] = Server("desk", on_list_tools=listed, on_call_tool=called)
 
     def listen(self, method: str) -> None:
-        """Write down what a notification says."""
+        """Record a notification."""
 
         async def heard(ctx: Any, params: Any) -> None:
             self.heard.append(ctx.params)
@@ -51,7 +51,7 @@ class Desk:
         self.server.add_notification_handler(method, Open, heard)
 
     def answer(self, method: str, result: dict[str, Any]) -> None:
-        """Answer a request, and write down what it says."""
+        """Record a request and answer it."""
 
         async def answered(ctx: Any, params: Any) -> dict[str, Any]:
             self.heard.append(ctx.params)

@@ -1,4 +1,4 @@
-"""Gateways that ask a real taskshield server, in whose sessions others say what the user wants."""
+"""Gateways with a real taskshield server, which gets the user's messages from other clients."""
 
 import asyncio
 import uuid
@@ -44,14 +44,14 @@ DEAD = "http://127.0.0.1:9"
 
 @dataclass
 class Shielded:
-    """A taskshield server, and those who tell it what the user wants, as proxies and hooks do."""
+    """A taskshield server, with a client that sends it the user's messages, as proxies and hooks do."""
 
     url: str
     people: httpx.Client
     store: MemoryStore
 
     def begin(self, *said: str) -> str:
-        """A new session in which the user has said this."""
+        """A new session with this message of the user."""
         id = uuid.uuid4().hex
         self.people.post("/api/sessions", json={"id": id}).raise_for_status()
         for words in said:
@@ -65,7 +65,7 @@ class Shielded:
 
 @pytest.fixture(scope="module")
 def plain() -> Iterator[Shielded]:
-    """One with its defaults. Eve's address serves no task unless the user names her."""
+    """A server with default settings. Eve's address serves no task unless the user names her."""
     by = judge()
     by.score = lambda text, task: float(
         ("evil" not in text or "Eve" in task) and "plants" not in task
@@ -75,7 +75,7 @@ def plain() -> Iterator[Shielded]:
 
 @pytest.fixture(scope="module")
 def strict() -> Iterator[Shielded]:
-    """One with keys, that asks people and redacts."""
+    """A server with keys, which asks people and redacts."""
     escalate = {tier.value: "escalate" for tier in Tier}
     yield from serving(judge(), keys=True, policy={"misaligned": escalate, "output": "redact"})
 

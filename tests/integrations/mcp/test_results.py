@@ -1,4 +1,4 @@
-"""Words of results, and what is left of results once they are judged."""
+"""The words of results, and results after the check."""
 
 import json
 from typing import Any

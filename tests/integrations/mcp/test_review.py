@@ -1,4 +1,4 @@
-"""What the shipped judge thinks of descriptions: usual ones pass, poisoned ones do not."""
+"""The shipped judge accepts normal descriptions and refuses poisoned ones."""
 
 import asyncio
 

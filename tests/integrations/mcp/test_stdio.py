@@ -1,4 +1,4 @@
-"""A gateway at standard streams, in this process, before servers that misbehave."""
+"""A gateway at standard streams, in this process, in front of servers that misbehave."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The shield around agents of the OpenAI Agents SDK: its real runner, and a model that obeys."""
+"""Agents of the OpenAI Agents SDK for tests, a judge for them, and the ways to run them."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ NOTED = "do not serve the user's tasks"
 
 
 def careful_judge(**more: Any) -> TableJudge:
-    """Knows the attacker's address, and that the injected sentence is a directive."""
+    """A judge that knows the attacker's address and the injected directive."""
     return TableJudge(
         score=lambda instruction, task: float(EVE not in instruction),
         directives=lambda text: [INJECTED] if INJECTED in text else [],
@@ -42,12 +42,12 @@ def agent(model: ScriptedModel, tools: list[Any], **more: Any) -> Agent[Any]:
 
 
 def texts(judge: TableJudge, level: Level) -> list[str]:
-    """What the judge was shown of this level."""
+    """The judge's input of this level."""
     return [message.text for message in judge.seen if message.level is level]
 
 
 def goals(judge: TableJudge) -> list[str]:
-    """The user's tasks as the judge saw them last."""
+    """The user's tasks in the judge's last input."""
     return [task.text for task in judge.views[-1].tasks]
 
 

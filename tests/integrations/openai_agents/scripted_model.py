@@ -1,4 +1,4 @@
-"""A model for the OpenAI Agents SDK that does what it reads, and a mailbox for it to do it in."""
+"""A model for the OpenAI Agents SDK that follows what it reads, and a mailbox with tools."""
 
 import json
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ REPLY = call("send_mail", "reply", to=BOB)
 
 
 def script(*answers: Any) -> ScriptedModel:
-    """A model that says what it is told to; an answer is one item or a list of items."""
+    """A model with scripted answers; an answer is one item or a list of items."""
     return ScriptedModel([answer if isinstance(answer, list) else [answer] for answer in answers])
 
 
@@ -50,18 +50,18 @@ def hijackable(*, attempts: int = 1, parallel: bool = False) -> ScriptedModel:
 
 
 def shown(asked: ModelCall) -> str:
-    """All that the model was shown."""
+    """All input of the model."""
     return json.dumps(asked.input, ensure_ascii=False)
 
 
 def answer_to(call_id: str, model: ScriptedModel) -> Any:
-    """What the model was given as the result of its call."""
+    """The result of a call, as the model got it."""
     outputs = [item for item in model.calls[-1].input if item.get("call_id") == call_id]
     return next(item["output"] for item in outputs if "output" in item)
 
 
 class Mailbox:
-    """Tools, and what they did."""
+    """A mailbox with tools; it records what they did."""
 
     def __init__(self, mail: object = MAIL) -> None:
         self.sent: list[str] = []

@@ -1,4 +1,4 @@
-"""The shield in real Pydantic AI agents, with a scripted model that falls for injections."""
+"""Pydantic AI agents for tests: a scripted model that follows injected text, a mailbox, a judge."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
@@ -58,7 +58,7 @@ REPLY = call("send_mail", "reply", to="alice@example.com", text="We meet on Frid
 
 @dataclass
 class Script:
-    """A model that gives these answers one after the other, and remembers what it was shown."""
+    """A model that gives these answers in turn, and keeps its input."""
 
     answers: Sequence[ModelResponse]
     heard: list[list[ModelMessage]] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Script:
                 yield {number: DeltaToolCall(None, arguments[5:])}
 
     def shown(self, turn: int = -1) -> str:
-        """What the model read for an answer, as text."""
+        """The model's input for an answer, as text."""
         return "\n".join(
             str(part.content)
             for message in self.heard[turn]
@@ -97,11 +97,11 @@ class Script:
 
 
 HIJACKED = [calls(READ), calls(STEAL), calls(REPLY), says("Done.")]
-"""Reads the mail, falls for it, is brought back by the feedback, and does what the user wants."""
+"""Reads the mail, follows the injected text, then the feedback, and does the user's task."""
 
 
 def careful_judge(**more: Any) -> TableJudge:
-    """Knows the thief's address, and that his request is a directive."""
+    """A judge that knows the attacker's address and the injected directive."""
     return TableJudge(
         score=lambda instruction, task: float("eve@" not in instruction),
         directives=lambda text: [INJECTED] if INJECTED in text else [],
@@ -111,7 +111,7 @@ def careful_judge(**more: Any) -> TableJudge:
 
 @dataclass
 class Office:
-    """A mailbox, the tools on it, and everything that was decided."""
+    """A mailbox with tools, and all decisions on their calls."""
 
     mail: str = MAIL
     sent: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What tests of the LLM judge ask it about, and a right answer."""
+"""Messages for tests of the LLM judge, and a correct answer."""
 
 import asyncio
 import json
