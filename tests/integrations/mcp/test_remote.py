@@ -44,7 +44,7 @@ DEAD = "http://127.0.0.1:9"
 
 @dataclass
 class Shielded:
-    """A taskshield server, with a client that sends it the user's messages, as proxies and hooks do."""
+    """A taskshield server, and a client that sends it the user's messages, as a proxy does."""
 
     url: str
     people: httpx.Client
