@@ -169,6 +169,6 @@ def test_the_judge_knows_the_system_prompt_and_the_tools_that_are_called(guard: 
     (view,) = [view for view in judge.views if "send_mail" in view.tools and not view.answered]
     assert [objective.text for objective in view.objectives] == ["Help with mail."]
     spec = view.tools["send_mail"]
-    assert spec.description == "Send an answer to somebody."
+    assert spec.description == "Send an answer to someone."
     assert spec.parameters["required"] == ["to"] and spec.annotations.destructive is True
     assert texts(judge, Level.SYSTEM) == ["You help with mail."]
