@@ -116,9 +116,9 @@ def test_the_sync_session_has_all_that_the_async_one_has() -> None:
         session = shield.session(tools=[{"name": "send_email"}, {"name": "read_mail"}])
         session.user("mail alice")
         assert [task.text for task in session.tasks] == ["mail alice"]
-        held = session.tool_call("send_email", {"to": "bob"}, id="x")
-        assert held.action == "escalate"
-        session.approve(held)
+        blocked = session.tool_call("send_email", {"to": "bob"}, id="x")
+        assert blocked.action == "escalate"
+        session.approve(blocked)
         assert session.tool_call("send_email", {"to": "bob"}, id="x").allowed
         assert session.tool_output("x", "mail eve").action == "annotate"
         session.declare(ToolSpec(name="get_more"))

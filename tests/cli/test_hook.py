@@ -48,7 +48,7 @@ def ask(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> Ask:
 
 @pytest.fixture
 def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The URL of a store, beside a judge of ours."""
+    """The URL of a store, while the judge is a stand-in."""
     monkeypatch.setattr("taskshield.wiring.build_judge", lambda settings: judge())
     return f"sqlite:///{tmp_path}/hook.db"
 

@@ -159,26 +159,26 @@ def test_the_order_of_strictness_is_that_of_the_harm_it_prevents() -> None:
 
 
 def test_a_revised_call_takes_a_round_even_where_another_call_waits_for_a_person() -> None:
-    held = [AssessedInstruction(text=id, call_id=id, scores=()) for id in ("c1", "c2")]
+    blocked = [AssessedInstruction(text=id, call_id=id, scores=()) for id in ("c1", "c2")]
     policy = Policy(tools={"pay": "escalate"})
-    decision = decide(step(*held, names=["note", "pay"], policy=policy))
+    decision = decide(step(*blocked, names=["note", "pay"], policy=policy))
     assert decision.action == "escalate" and decision.round == 1
     assert [verdict.action for verdict in decision.calls] == ["revise", "escalate"]
 
 
 def test_the_agent_may_revise_while_any_blocked_call_may_be_revised() -> None:
-    held = [AssessedInstruction(text=id, call_id=id, scores=()) for id in ("c1", "c2")]
-    decision = decide(step(*held, names=["note", "pay"], policy=Policy(tools={"pay": "block"})))
+    blocked = [AssessedInstruction(text=id, call_id=id, scores=()) for id in ("c1", "c2")]
+    decision = decide(step(*blocked, names=["note", "pay"], policy=Policy(tools={"pay": "block"})))
     assert decision.action == "block"
     assert decision.feedback is not None and "Attempts left: 2." in decision.feedback
 
 
 def test_a_step_that_is_only_observed_gets_no_feedback() -> None:
-    held = [AssessedInstruction(text=f"call {id}", call_id=id, scores=()) for id in ("c1", "c2")]
+    blocked = [AssessedInstruction(text=f"call {id}", call_id=id, scores=()) for id in ("c1", "c2")]
     watched = Policy(tools={"note": "observe"})
-    alone = decide(step(held[0], names=["note"], policy=watched, text="words"))
+    alone = decide(step(blocked[0], names=["note"], policy=watched, text="words"))
     assert (alone.action, alone.feedback, alone.content) == ("observe", None, "words")
-    both = decide(step(*held, names=["note", "pay"], policy=watched))
+    both = decide(step(*blocked, names=["note", "pay"], policy=watched))
     assert both.feedback is not None
     assert "call c2" in both.feedback and "call c1" not in both.feedback
 

@@ -49,9 +49,9 @@ def test_a_call_approved_by_a_person_passes_during_an_outage() -> None:
     conversation = session(judge, Policy(outage={**Policy().outage, Tier.EXTERNAL: "escalate"}))
     run(conversation.user("go"))
     judge.error = JudgeTimeout("late")
-    held = run(conversation.tool_call("send_email", {}))
-    assert held.action == "escalate"
-    conversation.approve(held)
+    blocked = run(conversation.tool_call("send_email", {}))
+    assert blocked.action == "escalate"
+    conversation.approve(blocked)
     assert run(conversation.tool_call("send_email", {})).allowed
 
 

@@ -105,10 +105,10 @@ def test_what_a_person_approves_passes_once_and_in_this_turn_only() -> None:
     policy = Policy(misaligned={**Policy().misaligned, Tier.FINANCIAL: "escalate"})
     conversation = session(only("alice"), policy)
     run(conversation.user("pay alice"))
-    held = run(conversation.tool_call("send_money", {"to": "bob"}))
-    assert held.action == "escalate" and not held.allowed
-    assert held.feedback is not None and "waits for it" in held.feedback
-    conversation.approve(held)
+    blocked = run(conversation.tool_call("send_money", {"to": "bob"}))
+    assert blocked.action == "escalate" and not blocked.allowed
+    assert blocked.feedback is not None and "waits for it" in blocked.feedback
+    conversation.approve(blocked)
     assert run(conversation.tool_call("send_money", {"to": "carol"})).action == "escalate"
     passed = run(conversation.tool_call("send_money", {"to": "bob"}))
     assert passed.allowed and passed.findings[0].approved and not passed.findings[0].aligned
@@ -118,7 +118,7 @@ def test_what_a_person_approves_passes_once_and_in_this_turn_only() -> None:
     run(conversation.user("and again"))
     assert run(conversation.tool_call("send_money", {"to": "bob"})).action == "escalate"
     with pytest.raises(ConversationError, match="spoken since"):
-        conversation.approve(held)
+        conversation.approve(blocked)
 
 
 def test_an_approved_plan_passes_however_it_is_laid_out() -> None:
@@ -132,8 +132,8 @@ def test_an_approved_plan_passes_however_it_is_laid_out() -> None:
 def test_one_approval_does_not_undo_another() -> None:
     conversation = session(only("alice"), Policy(tools={"send_money": "escalate"}))
     run(conversation.user("pay alice"))
-    held = [run(conversation.tool_call("send_money", {"to": name})) for name in ("bob", "carol")]
-    for decision in held:
+    blocked = [run(conversation.tool_call("send_money", {"to": name})) for name in ("bob", "carol")]
+    for decision in blocked:
         conversation.approve(decision)
     for name in ("bob", "carol"):
         assert run(conversation.tool_call("send_money", {"to": name})).allowed
@@ -143,7 +143,7 @@ def test_a_plan_can_be_approved_too() -> None:
     judge = TableJudge(directives=lambda text: [text], score=lambda text, task: 0.0)
     conversation = session(judge, Policy(text="escalate"))
     run(conversation.user("do something"))
-    held = run(conversation.assistant("post it online"))
-    assert held.action == "escalate"
-    conversation.approve(held)
+    blocked = run(conversation.assistant("post it online"))
+    assert blocked.action == "escalate"
+    conversation.approve(blocked)
     assert run(conversation.assistant("post it online")).allowed

@@ -68,7 +68,7 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Serve until the process is told to stop.
+    """Serve until the process is stopped.
 
     Raises:
         TaskShieldError: A setting is wrong, or the address or the store cannot be used.

@@ -16,7 +16,7 @@ TaskReader = Literal["embedded", "llm"]
 """Which judge of a cascade reads the user's tasks."""
 
 CascadeOutage = Literal["embedded", "fail"]
-"""What happens where the LLM of a cascade is asked and gives no verdict.
+"""What happens if the LLM of a cascade gives no verdict.
 
 - embedded: the embedded judge's verdict counts; the decision says so, and `Usage.fallbacks` grows
 - fail: an outage, as with an LLM judge alone
