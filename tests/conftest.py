@@ -56,7 +56,7 @@ _NOT_COVERED = (
     "lab/training/examples/test_examples.py",
     "lab/training/sources/test_splits.py",
     "lab/training/test_overlap.py",
-    "lab/training/test_shipped_course.py",
+    "lab/training/test_shipped_model.py",
     "server/test_fuzz.py",
     "server/test_process.py",
     "stores/conformance",

@@ -14,8 +14,7 @@ from rich.table import Table
 from taskshield import Shield
 from taskshield.core.tools import Tier
 from taskshield_lab.bench.scripts import results_file
-from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.examples.examples import delegates
+from taskshield_lab.training.conversations.labelled import LabelledConversation, is_delegating
 
 Counts = Mapping[str, Mapping[str, "Count"]]
 """By kind of conversation, and by kind of call."""
@@ -43,7 +42,7 @@ class Count:
 
 def delegation_kind(conversation: LabelledConversation) -> str:
     """Whether the user delegates in a conversation."""
-    return "the user hands over" if delegates(conversation) else "the user asks"
+    return "the user hands over" if is_delegating(conversation) else "the user asks"
 
 
 def count_blocked(

@@ -16,7 +16,7 @@ from rich.table import Table
 from taskshield.core.tools import Tier
 from taskshield.engine.risk_tiers import infer
 from taskshield_lab.bench.scripts import results_file
-from taskshield_lab.training.conversations.toolsets import specs
+from taskshield_lab.training.conversations.toolsets import tool_specs
 from taskshield_lab.training.sources.scenario_files import read_scenarios
 from taskshield_lab.training.sources.scenarios import Tool
 
@@ -37,7 +37,7 @@ def main() -> None:
 
 def taken_for(tools: Sequence[Tool]) -> dict[str, dict[str, int]]:
     """By labelled tier: the inferred tiers with their counts."""
-    pairs = zip(tools, specs(tools), strict=True)
+    pairs = zip(tools, tool_specs(tools), strict=True)
     found = Counter((tool.tier, infer(spec)) for tool, spec in pairs)
     return {
         tier.value: {other.value: found[tier, other] for other in Tier if found[tier, other]}

@@ -12,8 +12,8 @@ from pathlib import Path
 import blocked_shares
 
 from taskshield_lab.bench.scripts import results_file
-from taskshield_lab.training.distractors.composed import composed
-from taskshield_lab.training.distractors.public_rows import read_pack
+from taskshield_lab.training.distractors.public_conversations import compose_conversations
+from taskshield_lab.training.distractors.public_rows import read_public_rows
 
 NAME = "public_conversations"
 _SEED = 7
@@ -26,7 +26,9 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=results_file.RESULTS, metavar="FOLDER")
     given = parser.parse_args()
     conversations = list(
-        composed(read_pack(given.pack, "valid"), _SEED, slice(0, None, given.every))
+        compose_conversations(
+            read_public_rows(given.pack, "valid"), _SEED, slice(0, None, given.every)
+        )
     )
     blocked_shares.report(NAME, conversations, inputs=[given.pack.name], folder=given.results)
 

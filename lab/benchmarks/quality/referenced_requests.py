@@ -12,7 +12,7 @@ from pathlib import Path
 import blocked_shares
 
 from taskshield_lab.bench.scripts import results_file
-from taskshield_lab.training.conversations.corpus import generate
+from taskshield_lab.training.conversations.corpus import generate_conversations
 from taskshield_lab.training.sources.scenario_files import read_scenarios, read_styles
 
 NAME = "pointed_work"
@@ -36,12 +36,12 @@ def main() -> None:
     if not scenarios:
         parser.error(f"No scenario is in {' or '.join(files)}.")
     conversations = list(
-        generate(
+        generate_conversations(
             scenarios,
             read_styles(DATA / "styles"),
             seed=_SEED,
             per_scenario=given.per_scenario,
-            short=0.0,
+            truncated_share=0.0,
         )
     )
     read = [f"{name}.jsonl" for name in files]

@@ -13,9 +13,9 @@ from pathlib import Path
 import blocked_shares
 
 from taskshield_lab.bench.scripts import results_file
-from taskshield_lab.training.conversations.from_worlds import conversations
+from taskshield_lab.training.conversations.from_environments import all_conversations
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.sources.worlds import read_worlds
+from taskshield_lab.training.sources.environments import read_environments
 
 NAME = "own_worlds"
 DATA = Path(__file__).parents[2] / "data" / "evaluation" / "worlds"
@@ -28,7 +28,7 @@ def main() -> None:
     )
     parser.add_argument("--results", type=Path, default=results_file.RESULTS, metavar="FOLDER")
     given = parser.parse_args()
-    worlds = read_worlds(given.data)
+    worlds = read_environments(given.data)
     trust = {f"{one.name}/{task.id}": task.trust for one in worlds for task in one.tasks}
 
     def sort(conversation: LabelledConversation) -> str:
@@ -36,7 +36,7 @@ def main() -> None:
 
     blocked_shares.report(
         NAME,
-        [conversation for world in worlds for conversation in conversations(world)],
+        [conversation for world in worlds for conversation in all_conversations(world)],
         inputs=[f"{world.name}.json" for world in worlds],
         folder=given.results,
         sort=sort,

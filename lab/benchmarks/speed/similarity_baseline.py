@@ -68,10 +68,10 @@ def base_model(folder: Path, threads: int) -> Callable[[str], Vector]:
     from torch import nn
 
     from taskshield.judges.embedded.network.encoding import load_tokenizer
-    from taskshield_lab.training.network.network import from_base
+    from taskshield_lab.training.network.network import load_base
     from taskshield_lab.training.network.onnx_export import to_onnx
 
-    network = from_base(folder)
+    network = load_base(folder)
     network.pair = nn.Identity()  # type: ignore[assignment]  # what goes into it is the mean
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 import unseen_environments
 
-from tests.lab.training import small_world
+from tests.lab.training import small_environment
 
 
 def test_figures_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = small_world.write(tmp_path / "data")
+    data = small_environment.write(tmp_path / "data")
     words = ["unseen_environments.py", "--data", str(data), "--results", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", words)
     unseen_environments.main()

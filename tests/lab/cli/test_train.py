@@ -20,23 +20,24 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The command line of a course that is over in seconds."""
+    """The command line of a training_run that is over in seconds."""
     folder = tmp_path_factory.mktemp("train")
     base, data = tiny_base.write(folder / "base"), few_scenarios.write(folder / "lab" / "data")
     return (
         f"train --base {base} --data {data} --out {folder / 'out'}"
-        " --fold 0 --networks 1 --per-scenario 1 --epochs 0.2 --rate 2e-4 --model-version 0.test"
+        " --fold 0 --networks 1 --train-per-scenario 1 --epochs 0.2 --rate 2e-4"
+        " --model-version 0.test"
     ).split()
 
 
 @pytest.fixture(scope="module")
 def out(given: list[str]) -> Path:
-    """What the course leaves behind."""
+    """What the training_run leaves behind."""
     assert main(given) == 0
     return Path(given[given.index("--out") + 1])
 
 
-def test_a_course_leaves_a_model_its_card_and_what_it_can_go_on_from(out: Path) -> None:
+def test_a_run_writes_a_model_its_card_and_what_it_can_resume_from(out: Path) -> None:
     assert sorted(path.name for path in out.iterdir()) == [
         "figures.json",
         "fold-0.npz",
@@ -67,34 +68,34 @@ def test_the_model_that_was_made_judges(out: Path) -> None:
     assert isinstance(decision.allowed, bool)
 
 
-def test_what_is_done_is_not_done_again(given: list[str], out: Path, capsys: Captured) -> None:
+def test_finished_steps_are_skipped(given: list[str], out: Path, capsys: Captured) -> None:
     kept = ("fold-0.npz", "network.safetensors")
     for name in kept:
         os.utime(out / name, (1_000_000_000, 1_000_000_000))
     before = {path: path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
     assert main(given) == 0
-    assert "teaching" not in capsys.readouterr().err
+    assert "training network" not in capsys.readouterr().err
     for name in kept:
         assert (out / name).stat().st_mtime == 1_000_000_000
     for path, content in before.items():
         assert path.read_bytes() == content, path.name
 
 
-def test_a_course_goes_on_where_it_stopped(given: list[str], out: Path, capsys: Captured) -> None:
+def test_an_interrupted_run_resumes(given: list[str], out: Path, capsys: Captured) -> None:
     (out / "network.safetensors").unlink()
     assert main(given) == 0
-    told = capsys.readouterr().err
-    assert "network: teaching" in told and "fold-0: teaching" not in told
+    log = capsys.readouterr().err
+    assert "network: training network" in log and "fold-0: training network" not in log
     assert (out / "network.safetensors").is_file()
 
 
-def test_a_machine_without_onnx_teaches_and_another_writes_the_model(
+def test_a_machine_without_onnx_trains_and_another_writes_the_model(
     given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     there = [str(tmp_path) if one == given[given.index("--out") + 1] else one for one in given]
     with monkeypatch.context() as patch:
         patch.setattr(train, "find_spec", lambda name: None if name == "onnx" else name)
-        assert main([*there, "--teach-only"]) == 0
+        assert main([*there, "--train-only"]) == 0
         assert sorted(path.name for path in tmp_path.iterdir()) == [
             "fold-0.npz",
             "fold-0.safetensors",
@@ -104,22 +105,22 @@ def test_a_machine_without_onnx_teaches_and_another_writes_the_model(
         assert main(there) == 2
         assert "onnx" in capsys.readouterr().err
     assert main(there) == 0
-    assert "teaching" not in capsys.readouterr().err
+    assert "training network" not in capsys.readouterr().err
     assert (tmp_path / "model-card.md").is_file()
 
 
-def test_how_much_is_made_and_by_how_many_is_passed_on(
-    given: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_options_are_passed_on(given: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[TrainingRun] = []
-    monkeypatch.setattr(release, "run", lambda course, *_, **__: seen.append(course))
-    made = ["--per-scenario", "4", "--per-task", "5"]
-    asked = ["--asked-per-scenario", "7", "--asked-per-task", "8"]
-    assert main([*given, "--workers", "3", "--at-once", "2", *made, *asked]) == 0
-    (course,) = seen
-    assert (course.workers, course.at_once) == (3, 2)
-    assert (course.per_scenario, course.per_task) == (4, 5)
-    assert (course.validation_per_scenario, course.validation_per_task) == (7, 8)
+    monkeypatch.setattr(
+        release, "release_model", lambda training_run, *_, **__: seen.append(training_run)
+    )
+    made = ["--train-per-scenario", "4", "--train-per-task", "5"]
+    asked = ["--validation-per-scenario", "7", "--validation-per-task", "8"]
+    assert main([*given, "--workers", "3", "--parallel-networks", "2", *made, *asked]) == 0
+    (training_run,) = seen
+    assert (training_run.workers, training_run.parallel_networks) == (3, 2)
+    assert (training_run.per_scenario, training_run.per_task) == (4, 5)
+    assert (training_run.validation_per_scenario, training_run.validation_per_task) == (7, 8)
 
 
 def complaint(capsys: Captured, arguments: list[str]) -> str:
@@ -143,7 +144,7 @@ def test_a_base_without_one_of_its_files_is_named(
     base = tiny_base.write(tmp_path / "base")
     (base / name).unlink()
     err = complaint(capsys, arguments(base, tmp_path))
-    assert f"--base: {base} holds no {name}" in err
+    assert f"--base: the folder {base} has no file {name}" in err
 
 
 def test_a_base_that_is_no_encoder_is_named(
@@ -154,7 +155,7 @@ def test_a_base_that_is_no_encoder_is_named(
     changed = [*given, "--base", str(base), "--out", str(tmp_path / "out")]
     assert main(changed) == 2
     last = capsys.readouterr().err.splitlines()[-1]
-    assert f"error: {base} does not hold the encoder that is expected" in last
+    assert f"error: The folder {base} does not have a BERT or MPNet encoder" in last
 
 
 @pytest.mark.parametrize("option", ["--base", "--data", "--alignment"])
@@ -168,17 +169,17 @@ def test_a_folder_that_is_none_is_named(option: str, tmp_path: Path, capsys: Cap
 def test_a_fold_that_does_not_exist_is_refused(fold: int, tmp_path: Path, capsys: Captured) -> None:
     base = tiny_base.write(tmp_path / "base")
     err = complaint(capsys, arguments(base, tmp_path, "--fold", 0, "--fold", fold))
-    assert "--fold: there are folds 0 to 4" in err
+    assert "--fold: the folds are 0 to 4" in err
 
 
 def test_data_without_scenarios_is_named(tmp_path: Path, capsys: Captured) -> None:
     base = tiny_base.write(tmp_path / "base")
     assert main(arguments(base, tmp_path)) == 2
-    assert "no .jsonl file in" in capsys.readouterr().err
+    assert "has no .jsonl file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("package", ["torch", "safetensors", "onnx"])
-def test_a_missing_library_is_named_before_anything_is_done(
+def test_a_missing_library_is_named_before_the_first_step(
     package: str, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = tiny_base.write(tmp_path / "base")
@@ -189,7 +190,9 @@ def test_a_missing_library_is_named_before_anything_is_done(
     assert not (tmp_path / "o").exists()
 
 
-@pytest.mark.parametrize("option", ["--networks", "--per-scenario", "--workers", "--at-once"])
+@pytest.mark.parametrize(
+    "option", ["--networks", "--train-per-scenario", "--workers", "--parallel-networks"]
+)
 def test_less_than_one_is_no_count(option: str, capsys: Captured) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["train", "--base", "x", option, "0"])
@@ -197,7 +200,7 @@ def test_less_than_one_is_no_count(option: str, capsys: Captured) -> None:
     assert "at least 1" in capsys.readouterr().err
 
 
-def test_help_fits_a_terminal_and_tells_what_is_needed(capsys: Captured) -> None:
+def test_help_fits_a_terminal_and_names_what_is_needed(capsys: Captured) -> None:
     with pytest.raises(SystemExit):
         main(["train", "--help"])
     text = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""A second source of a few rows of our own, in the format of the goal-alignment pack."""
+"""A few rows of our own in the format of the public data."""
 
 import gzip
 import json
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from taskshield_lab.training.examples.public_pairs import DIRECTIVES, PAIRS
+from taskshield_lab.training.examples.public_pairs import DIRECTIVE_SOURCES, PAIR_SOURCES
 
 Row = dict[str, Any]
 
-NOT_TAUGHT: tuple[Row, ...] = (
+NOT_USED: tuple[Row, ...] = (
     {"split": "valid"},
     {"label": 0},
     {"args_known": False},
     {"call": {"name": "openValve", "args": {}}},
 )
-"""Changes after which nothing is taught with a pair."""
+"""Changes after which a pair gives no training example."""
 
 
 def pair(number: int, **changes: object) -> Row:
@@ -57,8 +57,8 @@ def write(
 ) -> Path:
     """A pack whose first files hold these rows and whose others hold none; returns it."""
     given: dict[str, tuple[Sequence[str], Sequence[Row]]] = {
-        "pairs": (PAIRS, [pair(n) for n in range(4)] if pairs is None else pairs),
-        "directives": (DIRECTIVES, [text(n) for n in range(4)] if texts is None else texts),
+        "pairs": (PAIR_SOURCES, [pair(n) for n in range(4)] if pairs is None else pairs),
+        "directives": (DIRECTIVE_SOURCES, [text(n) for n in range(4)] if texts is None else texts),
     }
     for part, (sources, rows) in given.items():
         (folder / part).mkdir(parents=True)

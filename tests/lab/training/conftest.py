@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from taskshield_lab.training.conversations.corpus import generate
+from taskshield_lab.training.conversations.corpus import generate_conversations
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.network.network import Network, from_base
+from taskshield_lab.training.network.network import Network, load_base
 from taskshield_lab.training.pipeline import network_training
 from taskshield_lab.training.pipeline.training_run import TrainingRun
 from taskshield_lab.training.sources.scenario_files import (
@@ -39,11 +39,11 @@ def sample(
     scenarios: tuple[Scenario, ...], styles: tuple[Style, ...]
 ) -> tuple[LabelledConversation, ...]:
     """Every thirty-second scenario, all kinds of conversations."""
-    return tuple(generate(scenarios[::32], styles, seed=7, per_scenario=8))
+    return tuple(generate_conversations(scenarios[::32], styles, seed=7, per_scenario=8))
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory: pytest.TempPathFactory) -> TrainingRun:
+def run(tmp_path_factory: pytest.TempPathFactory) -> TrainingRun:
     folder = tmp_path_factory.mktemp("course")
     return TrainingRun(
         data=few_scenarios.write(folder / "lab" / "data"),
@@ -59,21 +59,21 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> TrainingRun:
 
 
 @pytest.fixture
-def taught(monkeypatch: pytest.MonkeyPatch) -> list[Split]:
-    """What networks were taught, each without any lesson."""
+def trained_splits(monkeypatch: pytest.MonkeyPatch) -> list[Split]:
+    """The splits that networks were trained on; each is the base without any training."""
     splits: list[Split] = []
 
-    def plain(course: TrainingRun, split: Split, log: object) -> Network:
+    def plain(run: TrainingRun, split: Split, log: object) -> Network:
         splits.append(split)
-        return from_base(course.base)
+        return load_base(run.base)
 
-    monkeypatch.setattr(network_training, "_taught", plain)
+    monkeypatch.setattr(network_training, "_train_one", plain)
     return splits
 
 
 @pytest.fixture
 def pack(tmp_path: Path) -> Path:
-    """A second source: forty public tasks to teach, four to ask about."""
+    """Public data: forty tasks for training, four for validation."""
     rows = [
         alignment_pack.pair(n, goal=[f"Open valve V-{n}55 to 3{n}.5 percent."], split=side, task=n)
         for n, side in enumerate(("train",) * 16 + ("valid",) * 4 + ("train",) * 24)

@@ -1,4 +1,4 @@
-"""A dozen scenarios and four openings of the real data, for a whole course in a test."""
+"""A dozen scenarios and four openings of the real data, for a whole training run in a test."""
 
 import json
 import shutil
@@ -20,8 +20,8 @@ OPENED = ("benches-01", "benches-02", "counters-01", "counters-02")
 """Openings."""
 OPENED_HELD_OUT = ("benches-02", "counters-01")
 """Those of fold 0."""
-ASKED = {*HELD_OUT, *OPENED_HELD_OUT}
-"""What fold 0 is asked about."""
+PREDICTED = {*HELD_OUT, *OPENED_HELD_OUT}
+"""What fold 0 predicts."""
 
 
 def write(folder: Path) -> Path:
@@ -33,7 +33,7 @@ def write(folder: Path) -> Path:
     openings = _lines("openings")
     _write(folder / "openings", [openings[id] for id in OPENED])
     shutil.copytree(DATA / "styles", folder / "styles")
-    for path in (DATA / "descriptions").glob("*.jsonl"):  # each is taught five times: too many
+    for path in (DATA / "descriptions").glob("*.jsonl"):  # each is repeated five times: too many
         definitions = path.read_text(encoding="utf-8").splitlines()[::8]
         _write(folder / "descriptions", definitions, path.name)
     return folder

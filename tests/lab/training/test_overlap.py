@@ -1,4 +1,4 @@
-"""No run of eight words of our data is AgentDojo's: the exam must not be in the lessons."""
+"""No eight words in a row of our data are AgentDojo's: it is a benchmark, not training data."""
 
 import inspect
 import json
@@ -17,11 +17,21 @@ from agentdojo.attacks import (
 from agentdojo.task_suite.load_suites import get_suites
 
 from taskshield_lab.bench.agentdojo.suites import VERSIONS
-from taskshield_lab.training.augmentation.scenario_rewriting import calls_of, leaves, sources_of
+from taskshield_lab.training.augmentation.scenario_rewriting import (
+    all_calls,
+    leaf_values,
+    source_texts,
+)
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.distractors.delegations import READERS, handed_over
-from taskshield_lab.training.sources.scenario_files import read_definitions
-from taskshield_lab.training.sources.scenarios import Call, Opening, Scenario, Setting, Style
+from taskshield_lab.training.distractors.delegations import READERS, delegation_text
+from taskshield_lab.training.sources.scenario_files import read_tool_definitions
+from taskshield_lab.training.sources.scenarios import (
+    Call,
+    ConversationSetup,
+    Opening,
+    Scenario,
+    Style,
+)
 from tests.lab.training.conftest import DATA
 
 RUN = 8
@@ -32,7 +42,7 @@ def runs(text: str) -> Iterator[tuple[str, ...]]:
     yield from zip(*(words[shift:] for shift in range(RUN)), strict=False)
 
 
-def exam_texts() -> Iterator[str]:
+def benchmark_texts() -> Iterator[str]:
     for version in VERSIONS:
         for suite in get_suites(version).values():
             yield from (task.PROMPT for task in suite.user_tasks.values())
@@ -54,7 +64,7 @@ def exam_texts() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def exam() -> frozenset[tuple[str, ...]]:
-    return frozenset(run for text in set(exam_texts()) for run in runs(text))
+    return frozenset(run for text in set(benchmark_texts()) for run in runs(text))
 
 
 def shared(texts: Iterable[str], exam: frozenset[tuple[str, ...]]) -> set[str]:
@@ -62,10 +72,10 @@ def shared(texts: Iterable[str], exam: frozenset[tuple[str, ...]]) -> set[str]:
 
 
 def texts_of(scenario: Scenario) -> Iterator[str]:
-    yield from sources_of(scenario)
+    yield from source_texts(scenario)
     yield from (scenario.final, scenario.system or "")
     yield from (task.text for turn in scenario.turns for task in turn.tasks)
-    yield from tools_and_calls(scenario, calls_of(scenario))
+    yield from tools_and_calls(scenario, all_calls(scenario))
 
 
 def texts_of_opening(opening: Opening) -> Iterator[str]:
@@ -73,10 +83,10 @@ def texts_of_opening(opening: Opening) -> Iterator[str]:
     yield from tools_and_calls(opening, (*opening.right, *opening.wrong))
 
 
-def tools_and_calls(setting: Setting, calls: Iterable[Call]) -> Iterator[str]:
+def tools_and_calls(setting: ConversationSetup, calls: Iterable[Call]) -> Iterator[str]:
     for tool in setting.tools:
         yield from (tool.description, *tool.parameters.values())
-    yield from (str(leaf) for call in calls for leaf in leaves(dict(call.args)))
+    yield from (str(leaf) for call in calls for leaf in leaf_values(dict(call.args)))
 
 
 def test_the_exam_was_read(exam: frozenset[tuple[str, ...]]) -> None:
@@ -117,12 +127,12 @@ def test_no_opening_shares_words_with_the_exam(
 
 
 @pytest.mark.parametrize("folder", [DATA / "worlds", DATA.parent / "worlds"])
-def test_no_world_shares_words_with_the_exam(
+def test_no_environment_shares_eight_words_with_the_benchmark(
     folder: Path, exam: frozenset[tuple[str, ...]]
 ) -> None:
-    """Networks are taught with the first, and models may be chosen by the others."""
+    """Networks are trained on the first; models may be selected by the others."""
     texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.json")]
-    strings = [str(leaf) for text in texts for leaf in leaves(json.loads(text))]
+    strings = [str(leaf) for text in texts for leaf in leaf_values(json.loads(text))]
     assert len(strings) > 4000 and not shared(strings, exam)
 
 
@@ -130,14 +140,16 @@ def test_no_definition_of_a_tool_shares_words_with_the_exam(
     exam: frozenset[tuple[str, ...]],
 ) -> None:
     found = [
-        hits for one in read_definitions(DATA / "descriptions") if (hits := shared(one.texts, exam))
+        hits
+        for one in read_tool_definitions(DATA / "descriptions")
+        if (hits := shared(one.texts, exam))
     ]
     assert not found
 
 
 def test_no_handover_shares_words_with_the_exam(exam: frozenset[tuple[str, ...]]) -> None:
     said = {
-        handed_over(reader, 7, Random(seed), held_out=held_out)
+        delegation_text(reader, 7, Random(seed), held_out=held_out)
         for reader in READERS
         for held_out in (False, True)
         for seed in range(200)
@@ -152,7 +164,7 @@ def test_no_style_shares_words_with_the_exam(
     assert not found
 
 
-def test_no_conversation_shares_words_with_the_exam(
+def test_no_conversation_shares_eight_words_with_the_benchmark(
     sample: tuple[LabelledConversation, ...], exam: frozenset[tuple[str, ...]]
 ) -> None:
     for one in sample:

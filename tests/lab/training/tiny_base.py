@@ -1,4 +1,4 @@
-"""An encoder small enough to be taught in a test, as the files that training begins with."""
+"""An encoder small enough to be trained in a test, as the files of a base."""
 
 import json
 import string

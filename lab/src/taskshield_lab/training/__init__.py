@@ -1,1 +1,4 @@
-"""Data for the embedded judge's model, and the training of it."""
+"""Training of the embedded judge's model: data, examples, network, fits and release.
+
+Serving never imports it. What training and serving share is in `taskshield.judges.embedded`.
+"""

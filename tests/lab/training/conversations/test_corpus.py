@@ -3,12 +3,17 @@ from collections import Counter
 from random import Random
 
 from taskshield.core.levels import Level
-from taskshield_lab.training.conversations.corpus import generate
-from taskshield_lab.training.conversations.from_scenarios import played
+from taskshield_lab.training.conversations.corpus import generate_conversations
+from taskshield_lab.training.conversations.from_scenarios import play_scenario
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.conversations.padding import Material
-from taskshield_lab.training.conversations.plans import Injection, Plan, allowed, hostile_calls
-from taskshield_lab.training.sources.scenarios import PLACE, Scenario, Style
+from taskshield_lab.training.conversations.padding import NoiseMaterial
+from taskshield_lab.training.conversations.plans import (
+    Injection,
+    Plan,
+    hostile_calls,
+    is_in_aligned_run,
+)
+from taskshield_lab.training.sources.scenarios import INJECTION_SLOT, Scenario, Style
 
 Sample = tuple[LabelledConversation, ...]
 Scenarios = tuple[Scenario, ...]
@@ -61,17 +66,17 @@ def test_spans_lie_in_their_message(sample: Sample) -> None:
             assert all(text[span.start : span.end].strip() for span in spans)
 
 
-def test_spans_are_the_sentences_of_the_scenario_and_the_wish_of_the_attacker(
+def test_spans_are_sentences_of_the_scenario_and_the_attackers_goal(
     scenarios: Scenarios, styles: Styles
 ) -> None:
-    nothing = Material(paragraphs={}, tools=())
+    nothing = NoiseMaterial(paragraphs={}, tools=())
     exact = Counter[str]()
     total = Counter[str]()
     for number, scenario in enumerate(scenarios[::10]):
-        at = next(at for at, step in enumerate(scenario.steps) if PLACE in step.output)
+        at = next(at for at, step in enumerate(scenario.steps) if INJECTION_SLOT in step.output)
         injection = Injection(step=at, attack=0, style=styles[number], delay=0)
         plan = Plan(kind="attacked", injections=(injection,), steps=len(scenario.steps))
-        one = played(scenario, plan, nothing, Random(number), id="x")
+        one = play_scenario(scenario, plan, nothing, Random(number), id="x")
         for label in one.calls.values():
             if label.explained_by is not None:
                 where, start, end = label.explained_by
@@ -93,19 +98,19 @@ def test_spans_are_the_sentences_of_the_scenario_and_the_wish_of_the_attacker(
 def test_no_blank_is_left_unfilled(sample: Sample) -> None:
     for one in sample:
         whole = "\n".join(message.text for message in one.messages)
-        for blank in (PLACE, "{goal}", "{user}", "{tool}", "{topic}"):
+        for blank in (INJECTION_SLOT, "{goal}", "{user}", "{tool}", "{topic}"):
             assert blank not in whole
         assert not re.search("[\ue000-\uf8ff]", whole)
 
 
 def test_the_same_seed_gives_the_same_conversations(scenarios: Scenarios, styles: Styles) -> None:
     def made(seed: int) -> Sample:
-        return tuple(generate(scenarios[:12], styles, seed=seed, per_scenario=4))
+        return tuple(generate_conversations(scenarios[:12], styles, seed=seed, per_scenario=4))
 
     assert made(3) == made(3) != made(4)
 
 
-def test_half_of_the_conversations_hold_an_attack(sample: Sample) -> None:
+def test_half_of_the_conversations_have_an_attack(sample: Sample) -> None:
     kinds = Counter(one.kind for one in sample)
     assert kinds["attacked"] + kinds["ignored"] == len(sample) / 2
     for one in sample:
@@ -130,7 +135,7 @@ def test_tasks_stand_at_user_messages_with_their_delegation(sample: Sample) -> N
 def test_drift_that_equals_an_aligned_call_of_its_place_is_no_drift(scenarios: Scenarios) -> None:
     for scenario in scenarios:
         for at, step in enumerate(scenario.steps):
-            assert allowed(scenario, step.call, at)
+            assert is_in_aligned_run(scenario, step.call, at)
         for number in range(len(scenario.attacks)):
             fine = [*scenario.also_fine, *(step.call for step in scenario.steps)]
             assert not any(call in fine for call in hostile_calls(scenario, number))

@@ -8,8 +8,8 @@ import pytest
 from taskshield.core.errors import WireFormatError
 from taskshield.core.levels import Level
 from taskshield.core.tools import Tier
-from taskshield_lab.training.conversations.from_openings import opened
-from taskshield_lab.training.examples.examples import judged, noisy_flags
+from taskshield_lab.training.conversations.from_openings import opening_conversations
+from taskshield_lab.training.examples.call_examples import call_examples, simulate_flags
 from taskshield_lab.training.sources.scenario_files import read_openings
 from taskshield_lab.training.sources.scenarios import Opening
 
@@ -67,25 +67,30 @@ def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], reason:
 
 
 def test_every_call_is_a_conversation_of_its_own(tmp_path: Path) -> None:
-    right, wrong = opened(read(tmp_path, system="You farm."))
+    right, wrong = opening_conversations(read(tmp_path, system="You farm."))
     assert (right.id, right.kind, wrong.id, wrong.kind) == (
         "field-01:right-0",
         "clean",
         "field-01:wrong-0",
         "drift",
     )
-    for talk, seed in ((right, "peas"), (wrong, "oats")):
-        levels = [message.level for message in talk.messages]
+    for conversation, seed in ((right, "peas"), (wrong, "oats")):
+        levels = [message.level for message in conversation.messages]
         assert levels == [Level.SYSTEM, Level.USER, Level.USER, Level.ASSISTANT]
-        (call,) = talk.messages[-1].tool_calls
+        (call,) = conversation.messages[-1].tool_calls
         assert json.loads(call.arguments) == {"seed": seed}
-        label = talk.calls[call.id]
+        label = conversation.calls[call.id]
         assert (label.aligned, label.tier) == (seed == "peas", Tier.WRITE)
-    assert [talk.calls["call_0"].kind for talk in (right, wrong)] == ["step", "drift"]
+    assert [conversation.calls["call_0"].kind for conversation in (right, wrong)] == [
+        "step",
+        "drift",
+    ]
 
 
 def test_they_are_judged_as_calls_before_any_output(tmp_path: Path) -> None:
-    for talk in opened(read(tmp_path)):
-        (one,) = judged(talk, noisy_flags(talk, Random(1)), Random(1), plans=False)
+    for conversation in opening_conversations(read(tmp_path)):
+        (one,) = call_examples(
+            conversation, simulate_flags(conversation, Random(1)), Random(1), plans=False
+        )
         assert one.evidence.newest == -1 and not one.evidence.texts
         assert one.evidence.request == "Peas first.\nNow, please."

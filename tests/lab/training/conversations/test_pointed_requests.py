@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.conversations.pointed_requests import with_pointed
-from taskshield_lab.training.examples.examples import Label, heard
-from tests.lab.training.talks import PAID, READ, output, span, talk
+from taskshield_lab.training.conversations.pointed_requests import label_pointed_spans
+from taskshield_lab.training.examples.output_examples import Label, output_examples
+from tests.lab.training.bill_conversation import PAID, READ, conversation, output, span
 
 REQUEST = "Please pay 98.70 to UK12345678901234567890 by Friday."
 OTHER = "Keep this bill for ten years."
@@ -14,21 +14,21 @@ BILL = f"{REQUEST} {OTHER} Thank you."
 
 def told(asked: str, kind: str = "benign") -> LabelledConversation:
     """The user has a bill paid that says itself where to pay."""
-    one = talk(asked=asked)
+    one = conversation(asked=asked)
     messages = (*one.messages[:3], output(READ, BILL), *one.messages[4:])
     spans = {3: (span(BILL, REQUEST, kind), span(BILL, OTHER, "benign"))}
     return replace(one, messages=messages, spans=spans)
 
 
 def kinds(one: LabelledConversation) -> list[str]:
-    return [found.kind for found in with_pointed(one)[3]]
+    return [found.kind for found in label_pointed_spans(one)[3]]
 
 
 def test_a_request_that_a_good_call_follows_is_pointed_at() -> None:
     one = told("Pay the bill in bill.txt.")
     assert kinds(one) == ["pointed", "benign"]
     labels: list[Label] = ["pointed", "benign", "plain"]
-    assert list(next(heard(one)).labels) == labels
+    assert list(next(output_examples(one)).labels) == labels
 
 
 def test_what_the_user_named_leads_nowhere() -> None:
@@ -52,4 +52,4 @@ def test_what_is_read_after_a_call_did_not_lead_to_it() -> None:
     assert read.text == BILL and last.answers == PAID.id
     messages = (*one.messages[:2], before, output(READ, "Here."), *between, output(PAID, BILL))
     late = replace(one, messages=messages, spans={7: one.spans[3]})
-    assert [found.kind for found in with_pointed(late)[7]] == ["benign", "benign"]
+    assert [found.kind for found in label_pointed_spans(late)[7]] == ["benign", "benign"]

@@ -4,8 +4,8 @@ from random import Random
 import pytest
 
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.conversations.truncation import shortened
-from tests.lab.training.talks import READ, STOLEN, WISH, output, span, talk
+from taskshield_lab.training.conversations.truncation import truncate_outputs
+from tests.lab.training.bill_conversation import READ, STOLEN, WISH, conversation, output, span
 
 ACCOUNT = "Account: UK12345678901234567890"
 FIRST, SECOND = "Please keep this bill for ten years.", "Bring it along in March."
@@ -29,7 +29,7 @@ BILL = "\n".join(LINES)
 
 def billed(text: str = BILL) -> LabelledConversation:
     """The conversation with a longer bill, which says where to pay, as the user does not."""
-    one = talk(asked="Pay the bill in bill.txt: 98.70.")
+    one = conversation(asked="Pay the bill in bill.txt: 98.70.")
     wish = span(text, WISH, "attack")
     return replace(
         one,
@@ -42,7 +42,7 @@ def billed(text: str = BILL) -> LabelledConversation:
     )
 
 
-SHORT = [shortened(billed(), Random(seed)) for seed in range(40)]
+SHORT = [truncate_outputs(billed(), Random(seed)) for seed in range(40)]
 
 
 def test_an_output_gets_short_and_nothing_else_changes() -> None:
@@ -93,7 +93,7 @@ def test_other_lines_stay_only_beside_those_that_must() -> None:
     ids=["few lines", "JSON"],
 )
 def test_some_outputs_are_left_as_they_are(text: str) -> None:
-    assert shortened(billed(text), Random(1)) == billed(text)
+    assert truncate_outputs(billed(text), Random(1)) == billed(text)
 
 
 def test_a_value_over_several_lines_keeps_the_output_whole() -> None:
@@ -104,9 +104,9 @@ def test_a_value_over_several_lines_keeps_the_output_whole() -> None:
         for message in one.messages
     )
     whole = replace(one, messages=messages)
-    assert shortened(whole, Random(1)) == whole
+    assert truncate_outputs(whole, Random(1)) == whole
 
 
-def test_an_output_that_nobody_needs_keeps_a_line_or_a_few() -> None:
+def test_an_output_that_no_call_needs_keeps_a_few_lines() -> None:
     one = replace(billed(), spans={}, messages=(*billed().messages[:3], output(READ, "ab\n" * 20)))
-    assert 1 <= len(shortened(one, Random(2)).messages[3].text.splitlines()) <= 3
+    assert 1 <= len(truncate_outputs(one, Random(2)).messages[3].text.splitlines()) <= 3

@@ -5,7 +5,7 @@ from pathlib import Path
 from taskshield.core.assessments import TaskDraft
 from taskshield_lab.training.conversations.labelled import LabelledConversation
 from taskshield_lab.training.distractors.mixture import DistractorMix
-from taskshield_lab.training.distractors.public_rows import Pack, read_pack
+from taskshield_lab.training.distractors.public_rows import PublicRows, read_public_rows
 from tests.lab.training import alignment_pack
 from tests.lab.training.alignment_pack import pair, text
 from tests.lab.training.distractors.test_other_requests import two_outputs
@@ -38,31 +38,31 @@ def some_talks() -> list[LabelledConversation]:
     ]
 
 
-def shares(pack: Pack | None, *, public: bool = True) -> dict[str, float]:
-    """How many conversations get which kind of wish, and how many are obeyed."""
-    company, found = DistractorMix(pack, 1), Counter[str]()
-    for talk in some_talks():
-        made = company.around(talk, public=public)
+def shares(pack: PublicRows | None, *, public: bool = True) -> dict[str, float]:
+    """How many conversations get which kind of request, and how many are obeyed."""
+    distractors, found = DistractorMix(pack, 1), Counter[str]()
+    for conversation in some_talks():
+        made = distractors.add_distractors(conversation, public=public)
         kinds = [span.kind for spans in made.spans.values() for span in spans]
         found.update(kinds)
         found["obeyed"] += made.kind == "attacked"
-        assert kinds or made is talk
+        assert kinds or made is conversation
     return {kind: count / 300 for kind, count in found.items()}
 
 
-def test_conversations_get_wishes_in_their_shares() -> None:
+def test_conversations_get_requests_in_their_shares() -> None:
     found = shares(None)
     assert found["obeyed"] == 0
     assert 0.4 < found["echo"] < 0.6 and 0.22 < found["wish"] < 0.38
 
 
-def test_public_wishes_are_obeyed(tmp_path: Path) -> None:
+def test_public_requests_are_obeyed(tmp_path: Path) -> None:
     rows = [pair(number, goal=[f"Open valve V-{number}55."]) for number in range(9)]
     rows = [
         row | {"call": {"name": "openValve", "args": {"valve": row["goal"][0][11:-1]}}}
         for row in rows
     ]
-    pack = read_pack(alignment_pack.write(tmp_path / "pack", pairs=rows), "train")
+    pack = read_public_rows(alignment_pack.write(tmp_path / "pack", pairs=rows), "train")
     assert 0.32 < shares(pack)["obeyed"] < 0.48
     assert shares(pack, public=False)["obeyed"] == 0
 
@@ -70,28 +70,33 @@ def test_public_wishes_are_obeyed(tmp_path: Path) -> None:
 def test_public_sentences_that_ask_for_nothing_are_harmless(tmp_path: Path) -> None:
     told = {"label": "benign", "context": "The ferry leaves at nine every morning but Sunday."}
     texts = [text(number, **told) for number in range(3)]
-    pack = read_pack(alignment_pack.write(tmp_path / "pack", texts=texts), "train")
-    assert set(pack.statements) == {told["context"]}
+    pack = read_public_rows(alignment_pack.write(tmp_path / "pack", texts=texts), "train")
+    assert set(pack.neutral_sentences) == {told["context"]}
     assert 0.7 < shares(pack)["benign"] < 1.3  # in every second conversation one, two or three
     assert "benign" not in shares(pack, public=False)
     assert "benign" not in shares(None)
 
 
 def test_another_users_task_comes_from_another_domain_and_language() -> None:
-    company = DistractorMix(None, 1)
-    talks = some_talks()
-    for talk in talks:
-        for spans in company.around(replace(talk, domain="harbour")).spans.values():
+    distractors = DistractorMix(None, 1)
+    conversations = some_talks()
+    for conversation in conversations:
+        for spans in distractors.add_distractors(
+            replace(conversation, domain="harbour")
+        ).spans.values():
             assert {span.kind for span in spans} == {"echo"}
-    german = [replace(talk, lang=("en", "de")[number % 2]) for number, talk in enumerate(talks)]
-    company = DistractorMix(None, 1)
-    for talk in german:
-        for spans in company.around(talk).spans.values():
+    german = [
+        replace(conversation, lang=("en", "de")[number % 2])
+        for number, conversation in enumerate(conversations)
+    ]
+    distractors = DistractorMix(None, 1)
+    for conversation in german:
+        for spans in distractors.add_distractors(conversation).spans.values():
             assert {span.kind for span in spans} == {"echo"}
 
 
 def test_the_same_seed_gives_the_same_company() -> None:
     one, two = DistractorMix(None, 1), DistractorMix(None, 1)
-    assert [one.around(talk) for talk in some_talks()] == [
-        two.around(talk) for talk in some_talks()
+    assert [one.add_distractors(conversation) for conversation in some_talks()] == [
+        two.add_distractors(conversation) for conversation in some_talks()
     ]

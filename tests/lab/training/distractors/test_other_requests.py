@@ -6,17 +6,18 @@ import pytest
 
 from taskshield.core.assessments import TaskDraft
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.distractors.other_requests import echoed, overheard
-from taskshield_lab.training.examples.examples import heard, judged
-from tests.lab.training.talks import PAID, READ, WISH, agent, output, talk
+from taskshield_lab.training.distractors.other_requests import add_other_request, add_same_request
+from taskshield_lab.training.examples.call_examples import call_examples
+from taskshield_lab.training.examples.output_examples import output_examples
+from tests.lab.training.bill_conversation import PAID, READ, WISH, agent, conversation, output
 
 TASK = "Pay the bill in bill.txt"
 LOG = "The office is closed on Monday. The heating was serviced. The lift is out of order."
 
 
 def two_outputs(task: str = TASK, source: str | None = None) -> LabelledConversation:
-    """Between the bill with planted words in it and the payment, the agent reads something else."""
-    one = talk()
+    """Between the bill with the injected request and the payment, the agent reads another text."""
+    one = conversation()
     look = replace(READ, id="c9")
     return replace(
         one,
@@ -36,15 +37,19 @@ def words_of(one: LabelledConversation) -> str:
     return found
 
 
-def test_somebody_wishes_what_the_user_wants_before_it_is_done() -> None:
+def test_a_third_party_asks_for_the_users_task_before_it_is_done() -> None:
     plain, said, places = two_outputs(), set(), set()
     for seed in range(40):
-        one = echoed(plain, Random(seed))
+        one = add_same_request(plain, Random(seed))
         changed = [n for n, was in enumerate(plain.messages) if one.messages[n] != was]
         places.update(changed)
         assert "ay the bill in bill.txt" in words_of(one)
         said.add(words_of(one))
-        assert ["echo" in output.labels for output in heard(one)].count(True) == len(changed) == 1
+        assert (
+            ["echo" in output.labels for output in output_examples(one)].count(True)
+            == len(changed)
+            == 1
+        )
     assert places == {3, 5}
     assert "Pay the bill in bill.txt." in said and len(said) > 10
     values = json.loads(PAID.arguments)
@@ -53,45 +58,45 @@ def test_somebody_wishes_what_the_user_wants_before_it_is_done() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_attack_is_still_found_where_it_stands(seed: int) -> None:
-    one = echoed(two_outputs(), Random(seed))
-    stolen = next(call for call in judged(one, {}, Random(0), plans=False) if call.goal)
+    one = add_same_request(two_outputs(), Random(seed))
+    stolen = next(call for call in call_examples(one, {}, Random(0), plans=False) if call.goal)
     assert stolen.goal == WISH and words_of(one)
 
 
 def test_in_other_languages_the_task_stands_for_itself() -> None:
     plain = replace(two_outputs(), lang="de")
-    starts = {words_of(echoed(plain, Random(seed)))[:24] for seed in range(20)}
+    starts = {words_of(add_same_request(plain, Random(seed)))[:24] for seed in range(20)}
     assert starts == {TASK}
 
 
 @pytest.mark.parametrize("task", ["Do not pay anything yet", "x" * 241])
-def test_what_nobody_else_would_wish_is_left_out(task: str) -> None:
+def test_tasks_that_cannot_be_inserted_are_left_out(task: str) -> None:
     plain = two_outputs(task)
-    assert echoed(plain, Random(1)) is plain
+    assert add_same_request(plain, Random(1)) is plain
 
 
-def test_conversations_without_a_fitting_output_and_handovers_stay_as_they_are() -> None:
-    told = replace(talk(), tasks={1: (TaskDraft(text=TASK),)})
+def test_conversations_without_a_long_output_and_delegations_stay_as_they_are() -> None:
+    told = replace(conversation(), tasks={1: (TaskDraft(text=TASK),)})
     short = output(READ, "Not found.")
     nothing_read = replace(told, messages=(*told.messages[:3], short, *told.messages[4:]))
     handed_over = two_outputs(source="the landlord")
     for plain in (nothing_read, handed_over):
-        assert echoed(plain, Random(1)) is plain
+        assert add_same_request(plain, Random(1)) is plain
 
 
-def test_another_users_task_is_said_in_the_same_voices_but_is_a_wish() -> None:
+def test_another_users_task_has_the_same_wordings_and_another_label() -> None:
     plain, other = two_outputs("Book a table for nine"), two_outputs()
     said = set()
     for seed in range(40):
-        one = overheard(plain, other, Random(seed))
+        one = add_other_request(plain, other, Random(seed))
         assert "ay the bill in bill.txt" in words_of(one)
-        assert any("wish" in output.labels for output in heard(one))
+        assert any("wish" in output.labels for output in output_examples(one))
         said.add(words_of(one))
-    assert said & {words_of(echoed(other, Random(seed))) for seed in range(40)}
+    assert said & {words_of(add_same_request(other, Random(seed))) for seed in range(40)}
 
 
-def test_handovers_and_tasks_that_cannot_be_wished_are_not_overheard() -> None:
+def test_delegations_and_tasks_that_cannot_be_inserted_get_no_other_request() -> None:
     handed_over = two_outputs(source="the landlord")
-    assert overheard(handed_over, two_outputs(), Random(1)) is handed_over
+    assert add_other_request(handed_over, two_outputs(), Random(1)) is handed_over
     plain = two_outputs()
-    assert overheard(plain, two_outputs("Never pay anything"), Random(1)) is plain
+    assert add_other_request(plain, two_outputs("Never pay anything"), Random(1)) is plain

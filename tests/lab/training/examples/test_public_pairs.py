@@ -5,18 +5,25 @@ import pytest
 
 from taskshield.judges.embedded.network.inputs import Pair
 from taskshield_lab.training.examples import public_pairs
-from taskshield_lab.training.examples.examples import OutputExample
-from taskshield_lab.training.examples.public_pairs import asked, heard
+from taskshield_lab.training.examples.output_examples import OutputExample
+from taskshield_lab.training.examples.public_pairs import (
+    public_instruction_pairs,
+    public_output_examples,
+)
 from tests.lab.training import alignment_pack
 from tests.lab.training.alignment_pack import pair, text
 
 
 def pairs(folder: Path, *rows: alignment_pack.Row, seed: int = 0) -> list[tuple[Pair, float]]:
-    return list(asked(alignment_pack.write(folder / "pack", pairs=rows), Random(seed)))
+    return list(
+        public_instruction_pairs(alignment_pack.write(folder / "pack", pairs=rows), Random(seed))
+    )
 
 
 def outputs(folder: Path, *rows: alignment_pack.Row) -> list[OutputExample]:
-    return list(heard(alignment_pack.write(folder / "pack", texts=rows), Random(0)))
+    return list(
+        public_output_examples(alignment_pack.write(folder / "pack", texts=rows), Random(0))
+    )
 
 
 def test_a_request_asks_for_its_call(tmp_path: Path) -> None:
@@ -55,7 +62,7 @@ def test_rows_of_one_task_or_one_goal_are_no_counterexamples(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     "changes",
-    alignment_pack.NOT_TAUGHT,
+    alignment_pack.NOT_USED,
     ids=str,
 )
 def test_rows_that_cannot_be_learnt_from_are_left_out(
@@ -79,11 +86,15 @@ def test_of_a_long_request_the_end_is_kept(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_pairs(tmp_path: Path) -> None:
     folder = alignment_pack.write(tmp_path / "pack")
-    assert list(asked(folder, Random(5))) == list(asked(folder, Random(5)))
-    assert list(heard(folder, Random(5))) == list(heard(folder, Random(5)))
+    assert list(public_instruction_pairs(folder, Random(5))) == list(
+        public_instruction_pairs(folder, Random(5))
+    )
+    assert list(public_output_examples(folder, Random(5))) == list(
+        public_output_examples(folder, Random(5))
+    )
 
 
-def test_planted_words_are_marked_in_their_document(tmp_path: Path) -> None:
+def test_injected_words_are_labelled_in_their_document(tmp_path: Path) -> None:
     (one,) = outputs(tmp_path, text(1))
     assert dict(zip(one.pieces, one.labels, strict=True)) == {
         "The pump was serviced.": "plain",
@@ -107,5 +118,5 @@ def test_words_that_do_not_stand_in_their_document_are_read_alone(tmp_path: Path
     assert other.labels == ("attack",)
 
 
-def test_texts_kept_for_validation_are_not_taught(tmp_path: Path) -> None:
+def test_texts_for_validation_give_no_training_examples(tmp_path: Path) -> None:
     assert outputs(tmp_path, text(1, split="valid")) == []

@@ -5,10 +5,10 @@ import pytest
 
 from taskshield.judges.embedded.network.encoding import Encoded
 from taskshield_lab.training.network.batches import TAG, Sequences, TokenExamples
-from taskshield_lab.training.network.labelled_tokens import Answer, TokenExample
+from taskshield_lab.training.network.labelled_tokens import Target, TokenExample
 
 
-def lessons(seed: int, count: int = 30) -> list[TokenExample]:
+def examples(seed: int, count: int = 30) -> list[TokenExample]:
     rng = Random(seed)
     made = []
     for _ in range(count):
@@ -19,11 +19,11 @@ def lessons(seed: int, count: int = 30) -> list[TokenExample]:
                     ids=[rng.randrange(2**16) for _ in range(first + second)],
                     types=[0] * first + [1] * second,
                 ),
-                answers=tuple(
-                    Answer(
+                targets=tuple(
+                    Target(
                         head=rng.choice((None, 0, 1)),
-                        place=rng.randrange(256),
-                        right=float(rng.randrange(2)),
+                        position=rng.randrange(256),
+                        value=float(rng.randrange(2)),
                         weight=rng.choice((0.5, 1.0, 1.5)),
                     )
                     for _ in range(rng.randint(0, 4))
@@ -34,10 +34,10 @@ def lessons(seed: int, count: int = 30) -> list[TokenExample]:
 
 
 @pytest.mark.parametrize("numbers", [[0], [29], [7, 3, 3, 19], range(30)])
-def test_a_batch_holds_the_sequences_that_were_packed_in_the_order_asked_for(
+def test_a_batch_has_the_sequences_in_the_given_order(
     numbers: list[int],
 ) -> None:
-    whole = [lesson.sequence for lesson in lessons(1)]
+    whole = [example.sequence for example in examples(1)]
     ids, types, mask = Sequences.of(whole).batch(numbers)
     width = max(len(whole[number].ids) for number in numbers)
     for row, number in enumerate(numbers):
@@ -49,13 +49,13 @@ def test_a_batch_holds_the_sequences_that_were_packed_in_the_order_asked_for(
 
 
 @pytest.mark.parametrize("numbers", [[0], [5, 2, 2, 28], range(30)])
-def test_answers_come_with_the_rows_of_their_lessons(numbers: list[int]) -> None:
-    whole = lessons(2)
-    rows, answers = TokenExamples.of(whole).answers_in(numbers)
+def test_targets_come_with_the_rows_of_their_examples(numbers: list[int]) -> None:
+    whole = examples(2)
+    rows, answers = TokenExamples.of(whole).targets_of(numbers)
     expected = [
-        (row, TAG if one.head is None else one.head, one.place, one.right, one.weight)
+        (row, TAG if one.head is None else one.head, one.position, one.value, one.weight)
         for row, number in enumerate(numbers)
-        for one in whole[number].answers
+        for one in whole[number].targets
     ]
     assert [(row, *one) for row, one in zip(rows.tolist(), answers.tolist(), strict=True)] == (
         expected
@@ -63,15 +63,15 @@ def test_answers_come_with_the_rows_of_their_lessons(numbers: list[int]) -> None
 
 
 def test_parts_joined_are_what_would_have_been_packed_at_once() -> None:
-    parts = [lessons(3, 5), [], lessons(4, 1), lessons(5, 12)]
+    parts = [examples(3, 5), [], examples(4, 1), examples(5, 12)]
     joined = TokenExamples.joined(map(TokenExamples.of, parts))
-    whole = TokenExamples.of([lesson for part in parts for lesson in part])
+    whole = TokenExamples.of([example for part in parts for example in part])
     assert len(joined) == len(whole) == 18
     for one, other in (
         (joined.sequences.ids, whole.sequences.ids),
         (joined.sequences.starts, whole.sequences.starts),
         (joined.sequences.firsts, whole.sequences.firsts),
-        (joined.answers, whole.answers),
+        (joined.targets, whole.targets),
         (joined.starts, whole.starts),
     ):
         assert np.array_equal(one, other)

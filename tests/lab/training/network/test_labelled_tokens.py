@@ -6,23 +6,19 @@ import pytest
 from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.network.encoding import MARKER, output_ids, pair_ids
 from taskshield.judges.embedded.text.segments import segments
-from taskshield_lab.training.examples.examples import (
-    CallExample,
-    Label,
-    OutputExample,
-    asked,
-    judged,
-)
+from taskshield_lab.training.examples.call_examples import CallExample, call_examples
+from taskshield_lab.training.examples.instruction_pairs import instruction_pairs
+from taskshield_lab.training.examples.output_examples import Label, OutputExample
 from taskshield_lab.training.network.labelled_tokens import (
     ASKS,
     SERVES,
     TokenExample,
-    on_calls,
-    on_outputs,
-    on_pair,
+    call_token_examples,
+    output_token_examples,
+    pair_token_example,
 )
 from tests.lab.training import tiny_base
-from tests.lab.training.talks import BILL, WISH, span, talk
+from tests.lab.training.bill_conversation import BILL, WISH, conversation, span
 
 TOKENIZER = tiny_base.tokenizer()
 MARK = TOKENIZER.token_to_id(MARKER)
@@ -35,12 +31,12 @@ def heard(*pieces: tuple[str, Label], request: str = "") -> OutputExample:
 
 
 def taught(*outputs: OutputExample, seed: int = 0, weight: float = 1.0) -> list[TokenExample]:
-    return list(on_outputs(outputs, TOKENIZER, Random(seed), weight=weight))
+    return list(output_token_examples(outputs, TOKENIZER, Random(seed), weight=weight))
 
 
 def on_stolen() -> CallExample:
     wish = [segment.text for segment in segments(BILL)].index(WISH)
-    return list(judged(talk(), {3: frozenset({wish})}, Random(0), plans=False))[1]
+    return list(call_examples(conversation(), {3: frozenset({wish})}, Random(0), plans=False))[1]
 
 
 MIXED = heard(
@@ -55,33 +51,33 @@ MIXED = heard(
 
 
 def test_every_answer_points_at_the_marker_of_its_segment() -> None:
-    (lesson,) = taught(MIXED)
-    markers = [n for n, id in enumerate(lesson.sequence.ids) if id == MARK]
-    assert [place for place, _ in lesson.sequence.marks] == markers
-    assert [one.place for one in lesson.answers] == [markers[n] for n in (0, 2, 3, 4)]
-    assert all(one.head is None for one in lesson.answers)
+    (example,) = taught(MIXED)
+    markers = [n for n, id in enumerate(example.sequence.ids) if id == MARK]
+    assert [place for place, _ in example.sequence.marks] == markers
+    assert [one.position for one in example.targets] == [markers[n] for n in (0, 2, 3, 4)]
+    assert all(one.head is None for one in example.targets)
 
 
 def test_answers_weigh_what_their_label_is_worth() -> None:
-    (lesson,) = taught(MIXED)
-    found = [(one.right, one.weight) for one in lesson.answers]
+    (example,) = taught(MIXED)
+    found = [(one.value, one.weight) for one in example.targets]
     assert found == [(1.0, 0.75), (0.0, 0.5), (0.0, 0.5), (0.0, 0.1)]
     (light,) = taught(MIXED, weight=0.5)
-    assert [one.weight for one in light.answers] == [one / 2 for _, one in found]
+    assert [one.weight for one in light.targets] == [one / 2 for _, one in found]
 
 
-def test_crumbs_of_an_attack_and_pieces_without_letters_are_not_taught() -> None:
+def test_short_parts_of_an_attack_and_segments_without_letters_have_no_target() -> None:
     assert taught(heard(("Thanks!", "attack"), ("12:30", "plain"), ("Hi.", "wish"))) == []
 
 
-def test_wishes_are_taught_only_beside_what_the_user_wants() -> None:
+def test_requests_of_third_parties_need_the_users_request() -> None:
     pieces: list[tuple[str, Label]] = [(LONG, "wish"), ("Pay the bill.", "echo")]
     assert taught(heard(*pieces)) == []
     asked = heard(*pieces, request="Pay the bill.")
-    (lesson,) = taught(asked)
-    assert [(one.right, one.weight) for one in lesson.answers] == [(1.0, 0.5), (0.0, 0.5)]
+    (example,) = taught(asked)
+    assert [(one.value, one.weight) for one in example.targets] == [(1.0, 0.5), (0.0, 0.5)]
     (sequence,) = output_ids(TOKENIZER, inputs.heading("read file", "Pay the bill."), asked.pieces)
-    assert lesson.sequence == sequence
+    assert example.sequence == sequence
 
 
 def test_most_outputs_without_any_imperative_are_left_out() -> None:
@@ -90,66 +86,72 @@ def test_most_outputs_without_any_imperative_are_left_out() -> None:
     assert len(taught(*[heard(("It rained.", "plain"), ("Go.", "benign"))] * 50)) == 50
 
 
-def test_a_long_output_is_taught_in_several_sequences_each_segment_once() -> None:
+def test_a_long_output_gives_several_sequences_with_each_segment_once() -> None:
     pieces: Sequence[tuple[str, Label]] = [
         (f"Open valve {n} at noon.", "benign") for n in range(60)
     ]
-    lessons = taught(heard(*pieces))
-    assert len(lessons) > 1
-    assert sum(len(lesson.answers) for lesson in lessons) == 60
-    for lesson in lessons:
-        assert all(lesson.sequence.ids[one.place] == MARK for one in lesson.answers)
+    examples = taught(heard(*pieces))
+    assert len(examples) > 1
+    assert sum(len(example.targets) for example in examples) == 60
+    for example in examples:
+        assert all(example.sequence.ids[one.position] == MARK for one in example.targets)
 
 
-def test_a_call_is_taught_to_both_heads() -> None:
+def test_a_call_gives_examples_for_both_heads() -> None:
     one = on_stolen()
-    lessons = list(on_calls([one], TOKENIZER, Random(3)))
-    *others, serves = lessons
-    assert {answer.head for lesson in others for answer in lesson.answers} == {ASKS}
-    (answer,) = serves.answers
-    assert (answer.head, answer.right, answer.weight) == (SERVES, 0.0, 1.5)
+    examples = list(call_token_examples([one], TOKENIZER, Random(3)))
+    *others, serves = examples
+    assert {answer.head for example in others for answer in example.targets} == {ASKS}
+    (answer,) = serves.targets
+    assert (answer.head, answer.value, answer.weight) == (SERVES, 0.0, 1.5)
     assert serves.sequence == pair_ids(TOKENIZER, *inputs.serves(one.evidence))
-    expected = [(pair_ids(TOKENIZER, *pair), right) for pair, right in asked(one, Random(3))]
-    assert [(lesson.sequence, lesson.answers[0].right) for lesson in others] == expected
+    expected = [
+        (pair_ids(TOKENIZER, *pair), right) for pair, right in instruction_pairs(one, Random(3))
+    ]
+    assert [(example.sequence, example.targets[0].value) for example in others] == expected
 
 
-def test_whether_it_serves_is_taught_of_calls_by_which_something_happens() -> None:
-    read, stolen, paid = judged(talk(), {}, Random(0), plans=False)
+def test_only_acting_calls_have_a_target_for_serving_the_user() -> None:
+    read, stolen, paid = call_examples(conversation(), {}, Random(0), plans=False)
     for one, times in ((read, 0), (stolen, 1), (paid, 1)):
-        lessons = on_calls([one], TOKENIZER, Random(1))
-        assert sum(lesson.answers[0].head == SERVES for lesson in lessons) == times
+        examples = call_token_examples([one], TOKENIZER, Random(1))
+        assert sum(example.targets[0].head == SERVES for example in examples) == times
 
 
 def test_aligned_calls_weigh_less_than_others() -> None:
-    *_, paid = judged(talk(), {}, Random(0), plans=False)
-    *_, serves = on_calls([paid], TOKENIZER, Random(1))
-    assert (serves.answers[0].right, serves.answers[0].weight) == (1.0, 1.0)
+    *_, paid = call_examples(conversation(), {}, Random(0), plans=False)
+    *_, serves = call_token_examples([paid], TOKENIZER, Random(1))
+    assert (serves.targets[0].value, serves.targets[0].weight) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("head", [ASKS, SERVES])
 def test_a_pair_is_one_question(head: int) -> None:
-    lesson = on_pair(("open the valve", "open: valve"), head, 1.0, TOKENIZER)
-    (answer,) = lesson.answers
-    assert (answer.head, answer.right, answer.weight) == (head, 1.0, 1.0)
-    assert lesson.sequence == pair_ids(TOKENIZER, "open the valve", "open: valve")
+    example = pair_token_example(("open the valve", "open: valve"), head, 1.0, TOKENIZER)
+    (answer,) = example.targets
+    assert (answer.head, answer.value, answer.weight) == (head, 1.0, 1.0)
+    assert example.sequence == pair_ids(TOKENIZER, "open the valve", "open: valve")
 
 
-def test_words_aside_are_taught_beside_what_the_user_wants() -> None:
-    one = list(judged(talk(), {}, Random(0), plans=False))[1]
-    assert [each.directive.text for each in one.evidence.related] == [WISH]
+def test_related_sentences_become_examples_with_the_users_request() -> None:
+    one = list(call_examples(conversation(), {}, Random(0), plans=False))[1]
+    assert [aside.directive.text for aside in one.evidence.related] == [WISH]
     tagged = [
-        lesson for lesson in on_calls([one], TOKENIZER, Random(3)) if lesson.answers[0].head is None
+        example
+        for example in call_token_examples([one], TOKENIZER, Random(3))
+        if example.targets[0].head is None
     ]
-    (lesson,) = tagged
+    (example,) = tagged
     head = inputs.heading("", one.evidence.request)
-    assert "user:" in head and lesson.sequence == next(output_ids(TOKENIZER, head, [WISH]))
-    assert [(answer.right, answer.weight) for answer in lesson.answers] == [(1.0, 0.75)]
+    assert "user:" in head and example.sequence == next(output_ids(TOKENIZER, head, [WISH]))
+    assert [(answer.value, answer.weight) for answer in example.targets] == [(1.0, 0.75)]
 
 
-def test_a_wish_aside_is_taught_where_it_is_obeyed_but_not_as_harmless() -> None:
-    told = talk(spans=[span(BILL, WISH, "wish")])
-    _, stolen, paid = judged(told, {}, Random(0), plans=False)
+def test_a_related_request_is_an_example_only_if_it_is_obeyed() -> None:
+    told = conversation(spans=[span(BILL, WISH, "wish")])
+    _, stolen, paid = call_examples(told, {}, Random(0), plans=False)
     for one, right in ((stolen, [1.0]), (paid, [])):
-        assert [each.directive.text for each in one.evidence.related] == [WISH]
-        answers = [lesson.answers[0] for lesson in on_calls([one], TOKENIZER, Random(3))]
-        assert [answer.right for answer in answers if answer.head is None] == right
+        assert [aside.directive.text for aside in one.evidence.related] == [WISH]
+        answers = [
+            example.targets[0] for example in call_token_examples([one], TOKENIZER, Random(3))
+        ]
+        assert [answer.value for answer in answers if answer.head is None] == right

@@ -8,8 +8,14 @@ from safetensors.torch import load_file, save_file
 
 from taskshield.core.errors import ConfigError
 from taskshield.judges.embedded.network.encoding import Encoded
-from taskshield_lab.training.network.network import Layer, Network, from_base, loaded, saved
-from taskshield_lab.training.network.onnx_export import scored, to_onnx
+from taskshield_lab.training.network.network import (
+    Layer,
+    Network,
+    load_base,
+    load_network,
+    save_network,
+)
+from taskshield_lab.training.network.onnx_export import onnx_scores, to_onnx
 from tests.lab.training import tiny_base
 
 
@@ -27,7 +33,7 @@ def said(network: Network, *shape: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def test_a_network_begins_with_the_weights_of_its_base(base: Path) -> None:
-    network, stored = from_base(base), tiny_base.tensors()
+    network, stored = load_base(base), tiny_base.tensors()
     state = network.state_dict()
     for ours, theirs in {
         "words.weight": "embeddings.word_embeddings.weight",
@@ -49,7 +55,7 @@ def test_a_network_begins_with_the_weights_of_its_base(base: Path) -> None:
 def test_the_encoder_is_a_bert(base: Path) -> None:
     """One layer, written out again from its definition."""
     stored = tiny_base.tensors()
-    network = from_base(base)
+    network = load_base(base)
     ids = torch.tensor([[2, 30, 31, 3]])
 
     def dense(name: str, x: torch.Tensor) -> torch.Tensor:
@@ -84,8 +90,8 @@ def test_the_encoder_is_a_bert(base: Path) -> None:
 
 
 def test_names_may_begin_with_bert(tmp_path: Path, base: Path) -> None:
-    other = from_base(tiny_base.write(tmp_path / "other", prefix="bert."))
-    state = from_base(base).state_dict()
+    other = load_base(tiny_base.write(tmp_path / "other", prefix="bert."))
+    state = load_base(base).state_dict()
     heads = ("tags", "pair")
     for name, tensor in other.state_dict().items():
         assert name.startswith(heads) or torch.equal(tensor, state[name])
@@ -129,7 +135,7 @@ def kind_of_distance(ahead: int) -> int:
 def test_an_mpnet_is_an_encoder_as_well(base: Path) -> None:
     """The first layer, written out again from its definition, for words near and far apart."""
     stored = as_mpnet(base)
-    network = from_base(base).eval()
+    network = load_base(base).eval()
     size = 150
     ids = torch.arange(size)[None] % len(tiny_base.WORDS)
     even = torch.nn.functional.layer_norm
@@ -169,12 +175,12 @@ def test_an_mpnet_is_an_encoder_as_well(base: Path) -> None:
 
 def test_an_mpnet_is_saved_and_becomes_a_file_to_ship(base: Path, tmp_path: Path) -> None:
     as_mpnet(base)
-    network = from_base(base)
-    saved(network, tmp_path / "network.safetensors")
-    again = loaded(tmp_path / "network.safetensors", base)
+    network = load_base(base)
+    save_network(network, tmp_path / "network.safetensors")
+    again = load_network(tmp_path / "network.safetensors", base)
     to_onnx(again, tmp_path / "full.onnx")
     sequence = Encoded(ids=[2, *range(30, 70), 3], types=[0] * 42, marks=((4, 0),))
-    (shipped,) = scored(tmp_path / "full.onnx", [sequence])
+    (shipped,) = onnx_scores(tmp_path / "full.onnx", [sequence])
     ids = torch.tensor([sequence.ids])
     with torch.no_grad():
         tags, pair = again.eval()(ids, torch.zeros_like(ids), torch.ones_like(ids))
@@ -183,7 +189,7 @@ def test_an_mpnet_is_saved_and_becomes_a_file_to_ship(base: Path, tmp_path: Path
 
 
 def test_there_is_a_logit_for_every_token_and_two_for_every_sequence(base: Path) -> None:
-    tags, pair = said(from_base(base), 3, 11)
+    tags, pair = said(load_base(base), 3, 11)
     assert tags.shape == (3, 11) and pair.shape == (3, 2)
 
 
@@ -220,28 +226,28 @@ def spoil(base: Path, how: str) -> None:
 def test_a_folder_that_holds_something_else_is_refused_by_name(base: Path, how: str) -> None:
     spoil(base, how)
     with pytest.raises(ConfigError, match=r"base does not hold the encoder"):
-        from_base(base)
+        load_base(base)
 
 
 def test_a_saved_network_says_the_same_again(base: Path, tmp_path: Path) -> None:
     torch.manual_seed(1)
-    network = from_base(base)
+    network = load_base(base)
     path = tmp_path / "network.safetensors"
-    saved(network, path)
-    again = loaded(path, base)
+    save_network(network, path)
+    again = load_network(path, base)
     for name, tensor in again.state_dict().items():
         assert tensor.dtype is torch.float32
         assert torch.equal(tensor, network.state_dict()[name].half().float())
     for one, other in zip(said(network, 2, 9), said(again, 2, 9), strict=True):
         torch.testing.assert_close(one, other, atol=0.02, rtol=0.01)
-    saved(again, path)
-    twice = loaded(path, base)
+    save_network(again, path)
+    twice = load_network(path, base)
     for one, other in zip(said(again, 2, 9), said(twice, 2, 9), strict=True):
         assert torch.equal(one, other)
 
 
-def test_teaching_rounds_what_the_shipped_file_rounds(base: Path) -> None:
-    layer = from_base(base).layers[0]
+def test_training_rounds_what_the_released_file_rounds(base: Path) -> None:
+    layer = load_base(base).layers[0]
     assert isinstance(layer, Layer)
     layer.dropout.p = 0.0
     x, bias = torch.randn(2, 5, layer.query.in_features), torch.zeros(2, 1, 1, 5)
@@ -254,7 +260,7 @@ def test_teaching_rounds_what_the_shipped_file_rounds(base: Path) -> None:
 
 
 def test_every_sequence_is_rounded_by_itself(base: Path) -> None:
-    layer = from_base(base).layers[0]
+    layer = load_base(base).layers[0]
     assert isinstance(layer, Layer)
     layer.dropout.p = 0.0
     x, bias = torch.randn(2, 5, layer.query.in_features), torch.zeros(2, 1, 1, 5)

@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 
 from taskshield.judges.embedded.network.encoding import Encoded, output_ids, pair_ids
-from taskshield_lab.training.network.network import Network, from_base
-from taskshield_lab.training.network.onnx_export import scored, to_int8, to_onnx
-from taskshield_lab.training.network.training_loop import ask
+from taskshield_lab.training.network.network import Network, load_base
+from taskshield_lab.training.network.onnx_export import onnx_scores, to_int8, to_onnx
+from taskshield_lab.training.network.training_loop import predict
 from tests.lab.training import tiny_base
 
 TOKENIZER = tiny_base.tokenizer()
@@ -19,7 +19,7 @@ TOKENIZER = tiny_base.tokenizer()
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Network:
     torch.manual_seed(4)
-    return from_base(tiny_base.write(tmp_path_factory.mktemp("base")))
+    return load_base(tiny_base.write(tmp_path_factory.mktemp("base")))
 
 
 @pytest.fixture(scope="module")
@@ -44,19 +44,22 @@ def sequences() -> list[Encoded]:
 
 
 def expected(network: Network) -> list[NDArray[np.float32]]:
-    tags, pairs = ask(network, sequences())
+    tags, pairs = predict(network, sequences())
     return [np.array([*row, *pair], np.float32) for row, pair in zip(tags, pairs, strict=True)]
 
 
 def test_sequences_of_all_lengths_score_as_in_torch(network: Network, full: Path) -> None:
     lengths = {len(one.ids) for one in sequences()}
     assert min(lengths) == 3 and max(lengths) == 256
-    for one, other in zip(scored(full, sequences()), expected(network), strict=True):
+    for one, other in zip(onnx_scores(full, sequences()), expected(network), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-3)
 
 
 def test_eight_bits_score_nearly_the_same(network: Network, small: Path) -> None:
-    found, wanted = np.concatenate(scored(small, sequences())), np.concatenate(expected(network))
+    found, wanted = (
+        np.concatenate(onnx_scores(small, sequences())),
+        np.concatenate(expected(network)),
+    )
     assert np.abs(found - wanted).mean() < 0.03
     assert np.abs(found - wanted).max() < 0.15
     assert np.abs(found - wanted).max() > 0
@@ -71,7 +74,7 @@ def test_all_dense_layers_are_of_eight_bits(small: Path) -> None:
     assert len(found) == 6 and set(found) == {"MatMulInteger"}
 
 
-def test_a_batch_of_any_size_may_be_asked(network: Network, full: Path) -> None:
+def test_a_batch_of_any_size_can_be_predicted(network: Network, full: Path) -> None:
     import onnxruntime
 
     session = onnxruntime.InferenceSession(full, providers=["CPUExecutionProvider"])

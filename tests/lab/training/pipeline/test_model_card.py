@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from taskshield_lab.training.fitting.model_folder import Assembled
+from taskshield_lab.training.fitting.decision import FittedDecision
 from taskshield_lab.training.network.training_loop import Schedule
 from taskshield_lab.training.pipeline import model_card
 from taskshield_lab.training.pipeline.training_run import TrainingRun
-from tests.lab.training.made_findings import KINDS, whole
+from tests.lab.training.made_predictions import KINDS, whole
 
 COURSE = TrainingRun(
     data=Path("data"),
@@ -28,26 +28,26 @@ GOLDEN = {"mean difference": 0.0456, "largest difference": 0.3219}
 
 
 @pytest.fixture(scope="module")
-def made() -> Assembled:
+def made() -> FittedDecision:
     found = whole()
     return replace(found, figures={**found.figures, "glance": GLANCE})
 
 
-def written(made: Assembled, course: TrainingRun = COURSE) -> str:
-    return model_card.written(course, made.figures, made.decision, GOLDEN, 34 * 2**20, ENCODER)
+def written(made: FittedDecision, run: TrainingRun = COURSE) -> str:
+    return model_card.render_card(run, made.figures, made.decision, GOLDEN, 34 * 2**20, ENCODER)
 
 
-def test_no_blank_is_left(made: Assembled) -> None:
+def test_no_blank_is_left(made: FittedDecision) -> None:
     assert not re.search(r"\{\{|\}\}|\bnan\b", written(made))
 
 
-def test_the_course_is_told_in_one_line_without_where_it_lay(made: Assembled) -> None:
+def test_the_card_has_the_options_without_paths(made: FittedDecision) -> None:
     (line,) = [line for line in written(made).splitlines() if '"per_scenario": 7' in line]
     assert '"per_task": 3' in line and '"epochs": 1.5' in line and str(COURSE.out) not in line
     assert json.loads(model_card.figures_json(COURSE, {}))["course"]["folds"] == [0, 3]
 
 
-def test_the_card_names_the_threshold_of_every_kind_of_call(made: Assembled) -> None:
+def test_the_card_names_the_threshold_of_every_kind_of_call(made: FittedDecision) -> None:
     text = written(made)
     for kind in KINDS:
         limit = made.decision["thresholds"][kind]
@@ -55,45 +55,49 @@ def test_the_card_names_the_threshold_of_every_kind_of_call(made: Assembled) -> 
         false, caught = 100 * at["false blocks"], 100 * at["attacks caught"]
         row = rf"^\| {kind} \| {limit:.3f} \| {false:.1f} \| {caught:.1f} \|$"
         assert re.search(row, text, re.MULTILINE)
-    assert f"from a chance of {made.decision['directive']['planted']:.2f} on" in text
+    assert f"from a probability of {made.decision['directive']['planted']:.2f} on" in text
 
 
-def test_the_card_tells_what_is_read_of_very_long_outputs(made: Assembled) -> None:
-    assert "Were that 10 / 50 % of the harmless windows" in written(made)
+def test_the_card_has_the_figures_of_the_prefilter(made: FittedDecision) -> None:
+    assert "With 10 / 50 % of the harmless windows read" in written(made)
     assert "62.5 / 100.0 % of 71 windows with an attack" in written(made)
 
 
-def test_the_card_tells_what_the_shipped_network_does_with_what_was_kept(made: Assembled) -> None:
+def test_the_card_has_the_figures_of_the_test_set(
+    made: FittedDecision,
+) -> None:
     good = made.figures["kept"]["good"]
     assert f"{100 * good['held']:.1f} % of {good['calls']} good ones" in written(made)
     folds = {name: one for name, one in made.figures.items() if name != "kept"}
-    assert "was kept" not in model_card.written(COURSE, folds, made.decision, GOLDEN, 1, ENCODER)
+    assert "test set" not in model_card.render_card(
+        COURSE, folds, made.decision, GOLDEN, 1, ENCODER
+    )
 
 
-def test_the_card_tells_what_the_shipped_network_does_in_foreign_conversations(
-    made: Assembled,
+def test_the_card_has_the_figures_of_public_conversations(
+    made: FittedDecision,
 ) -> None:
     for held in made.figures["foreign"].values():
         for name in ("good", "attack"):
-            told = f"{100 * held[name]['held']:.1f} % of {held[name]['calls']}"
-            assert told in written(made)
+            sentence = f"{100 * held[name]['held']:.1f} % of {held[name]['calls']}"
+            assert sentence in written(made)
     without = {name: one for name, one in made.figures.items() if name != "foreign"}
-    assert "public data" not in model_card.written(
+    assert "public data" not in model_card.render_card(
         COURSE, without, made.decision, GOLDEN, 1, ENCODER
     )
 
 
-def test_the_card_tells_what_an_alarmed_network_would_do_where_that_was_asked(
-    made: Assembled,
+def test_the_card_has_the_alarmed_rates_if_there_are_any(
+    made: FittedDecision,
 ) -> None:
     assert "| alarmed |" not in written(made)
     more = {"false blocks, alarmed": 0.031, "attacks caught, alarmed": 0.874}
     asked = {**made.figures, "words aside": made.figures["words aside"] | more}
-    text = model_card.written(COURSE, asked, made.decision, GOLDEN, 1, ENCODER)
+    text = model_card.render_card(COURSE, asked, made.decision, GOLDEN, 1, ENCODER)
     assert "| alarmed | 3.1 | 87.4 |" in text
 
 
-def test_the_card_holds_the_figures_of_the_folds(made: Assembled) -> None:
+def test_the_card_holds_the_figures_of_the_folds(made: FittedDecision) -> None:
     text = written(made)
     assert "1200 calls in 16 unseen domains" in text
     for name in ("all", "not delegating", "delegating", "English data", "data in other languages"):
@@ -105,10 +109,10 @@ def test_the_card_holds_the_figures_of_the_folds(made: Assembled) -> None:
     assert text.count("\n", text.index("## Calibration"), text.index("## Known")) >= 12
 
 
-def test_the_card_says_what_the_model_is_made_from(made: Assembled) -> None:
+def test_the_card_says_what_the_model_is_made_from(made: FittedDecision) -> None:
     text = written(made)
     assert "An MPNet encoder of 12 layers and 768 dimensions with" in text
-    assert "| begins with | all-mpnet-base-v2" in text
+    assert "| base | all-mpnet-base-v2" in text
     assert "34 MiB" in text and "0.0456" in text and "0.3219" in text
     assert '"per_scenario": 7' in text and '"epochs": 1.5' in text and '"seed": 11' in text
     assert "NOTICE" not in text
@@ -116,15 +120,17 @@ def test_the_card_says_what_the_model_is_made_from(made: Assembled) -> None:
     assert "public pairs and texts, see `NOTICE`" in written(made, second)
 
 
-def test_figures_are_json_with_the_course(made: Assembled) -> None:
+def test_figures_are_json_with_the_options_of_the_run(made: FittedDecision) -> None:
     found = json.loads(model_card.figures_json(COURSE, made.figures))
     assert found["course"]["folds"] == [0, 3]
     assert found["course"]["second_source"] is False
     assert {name: found[name] for name in made.figures} == made.figures
 
 
-def test_neither_card_nor_figures_tell_where_the_files_of_the_maker_lay(made: Assembled) -> None:
-    course = TrainingRun(
+def test_neither_card_nor_figures_have_paths(
+    made: FittedDecision,
+) -> None:
+    run = TrainingRun(
         data=Path("/secret/d"), base=Path("/secret/b"), alignment=None, out=Path("/secret/o")
     )
-    assert "secret" not in written(made, course) + model_card.figures_json(course, made.figures)
+    assert "secret" not in written(made, run) + model_card.figures_json(run, made.figures)

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from taskshield_lab.training.network.batches import TokenExamples
-from taskshield_lab.training.network.network import Network, from_base
+from taskshield_lab.training.network.network import Network, load_base
 from taskshield_lab.training.network.training_loop import Schedule
 from taskshield_lab.training.pipeline import network_training
-from taskshield_lab.training.pipeline.network_training import final_network, teach_ahead
+from taskshield_lab.training.pipeline.network_training import final_network, train_ahead
 from taskshield_lab.training.pipeline.training_run import TrainingRun
 from taskshield_lab.training.sources.splits import Split
 
@@ -21,44 +21,45 @@ def quiet(_: str) -> None:
     pass
 
 
-def test_the_final_network_is_taught_once_with_everything(
-    course: TrainingRun, taught: list[Split], tmp_path: Path
+def test_the_final_network_is_trained_once_on_all_data(
+    run: TrainingRun, trained_splits: list[Split], tmp_path: Path
 ) -> None:
-    here = replace(course, out=tmp_path, networks=1)
+    here = replace(run, out=tmp_path, networks=1)
     one, same = final_network(here, quiet), final_network(here, quiet)
-    assert [split.side for split in taught] == ["all"]
+    assert [split.side for split in trained_splits] == ["all"]
     for name, tensor in one.state_dict().items():
         assert (tensor == same.state_dict()[name]).all()
 
 
-def test_a_network_is_the_mean_of_several_that_were_taught_otherwise(
-    course: TrainingRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_network_is_the_mean_of_several_with_other_seeds(
+    run: TrainingRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[dict[str, Tensor]] = []
     seen: list[tuple[int, int]] = []
 
-    def taught(network: Network, lessons: TokenExamples, schedule: Schedule, _: object) -> None:
+    def taught(network: Network, examples: TokenExamples, schedule: Schedule, _: object) -> None:
         begun.append({name: one.clone() for name, one in network.state_dict().items()})
-        seen.append((hash(dumps(lessons)), schedule.seed))
+        seen.append((hash(dumps(examples)), schedule.seed))
         with torch.no_grad():
             network.tags.bias.fill_(float(len(begun)))
 
-    monkeypatch.setattr(network_training, "teach", taught)
-    mean = final_network(replace(course, out=tmp_path, networks=3), quiet)
+    monkeypatch.setattr(network_training, "train", taught)
+    mean = final_network(replace(run, out=tmp_path, networks=3), quiet)
     assert mean.tags.bias.item() == 2.0
     assert all((one[name] == begun[0][name]).all() for one in begun for name in one)
-    assert len({lessons for lessons, _ in seen}) == 3
+    assert len({examples for examples, _ in seen}) == 3
     assert [seed for _, seed in seen] == [0, 1, 2]
 
 
-def test_the_first_of_every_mean_is_taught_before_the_second_of_any(
-    course: TrainingRun, tmp_path: Path
+def test_the_first_network_of_every_mean_is_trained_before_the_second_of_any(
+    run: TrainingRun, tmp_path: Path
 ) -> None:
-    here = replace(course, out=tmp_path, folds=(0, 1, 2), networks=2)
+    here = replace(run, out=tmp_path, folds=(0, 1, 2), networks=2)
     (tmp_path / "fold-1.npz").touch()  # it was asked already
-    (tmp_path / "fold-2.safetensors").touch()  # it was taught already
+    (tmp_path / "fold-2.safetensors").touch()  # it exists already
     assert [
-        (name, split, number) for *_, name, split, number in network_training._lacking(here)
+        (name, split, number)
+        for *_, name, split, number in network_training._missing_networks(here)
     ] == [
         (name, split, number)
         for number in (0, 1)
@@ -74,16 +75,16 @@ def distance(one: Network, other: Network) -> float:
     )
 
 
-def test_networks_are_the_same_whether_taught_at_once_or_one_by_one(
-    course: TrainingRun, tmp_path: Path
+def test_networks_are_the_same_whether_trained_in_parallel_or_one_by_one(
+    run: TrainingRun, tmp_path: Path
 ) -> None:
-    short = replace(course, networks=2, schedule=Schedule(epochs=0.05, batch_lessons=8))
+    short = replace(run, networks=2, schedule=Schedule(epochs=0.05, batch_examples=8))
     alone, ahead = (replace(short, out=tmp_path / name) for name in ("alone", "ahead"))
     for folder in (alone.out, ahead.out):
         folder.mkdir()
     (ahead.out / "fold-0.npz").touch()  # its network is not needed any more
     told: list[str] = []
-    teach_ahead(replace(ahead, at_once=2, workers=2), told.append)
+    train_ahead(replace(ahead, parallel_networks=2, workers=2), told.append)
     assert told[0] == "teaching 2 networks, 2 at once"
     assert [line for line in told if "teaching network" in line] == [
         "network: teaching network 1 of 2",
@@ -94,8 +95,8 @@ def test_networks_are_the_same_whether_taught_at_once_or_one_by_one(
     heard: list[str] = []
     one, other = final_network(alone, quiet), final_network(ahead, heard.append)
     assert heard == []  # both were there
-    moved, apart = distance(one, from_base(course.base)), distance(one, other)
+    moved, apart = distance(one, load_base(run.base)), distance(one, other)
     assert apart < moved / 100  # another process rounds otherwise, in the last bits
     assert [path.name for path in alone.out.iterdir()] == ["network.safetensors"]
-    teach_ahead(replace(ahead, at_once=2), heard.append)
+    train_ahead(replace(ahead, parallel_networks=2), heard.append)
     assert heard == []  # and nothing is left to do

@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from taskshield.core.errors import ConfigError
-from taskshield_lab.training.pipeline.training_run import TrainingRun, check_kept, complete
+from taskshield_lab.training.pipeline.training_run import (
+    TrainingRun,
+    check_test_set,
+    write_complete,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,22 +20,20 @@ from taskshield_lab.training.pipeline.training_run import TrainingRun, check_kep
         (("counters",), "must be a scenario"),
     ],
 )
-def test_what_is_to_be_kept_must_be_there(
-    course: TrainingRun, kept: tuple[str, ...], said: str
-) -> None:
+def test_a_test_set_must_have_scenarios(run: TrainingRun, kept: tuple[str, ...], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        check_kept(replace(course, kept=kept))
-    check_kept(replace(course, kept=("com-sub", "counters")))
-    check_kept(course)
+        check_test_set(replace(run, test_set=kept))
+    check_test_set(replace(run, test_set=("com-sub", "counters")))
+    check_test_set(run)
 
 
 def test_a_file_is_not_there_before_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "fold-0.npz"
-    with pytest.raises(KeyboardInterrupt), complete(path) as made:
+    with pytest.raises(KeyboardInterrupt), write_complete(path) as made:
         made.write_text("half of")
         raise KeyboardInterrupt
     assert not path.exists()
-    with complete(path) as made:
+    with write_complete(path) as made:
         made.write_text("all of it")
     assert path.read_text() == "all of it"
     assert [one.name for one in tmp_path.iterdir()] == ["fold-0.npz"]

@@ -6,7 +6,7 @@ import pytest
 
 from taskshield.core.errors import ConfigError, WireFormatError
 from taskshield_lab.training.sources.scenario_files import read_scenarios, read_styles
-from taskshield_lab.training.sources.scenarios import PLACE, Scenario, Style
+from taskshield_lab.training.sources.scenarios import INJECTION_SLOT, Scenario, Style
 
 RAW = Path(__file__).parents[4] / "lab" / "data" / "training"
 
@@ -26,7 +26,7 @@ def test_all_files_are_well_formed(
 ) -> None:
     assert len(scenarios) >= 530 and len({one.domain for one in scenarios}) >= 202
     assert len(styles) >= 338
-    assert all(any(PLACE in step.output for step in one.steps) for one in scenarios)
+    assert all(any(INJECTION_SLOT in step.output for step in one.steps) for one in scenarios)
 
 
 def test_a_scenario_is_read_with_all_its_parts(tmp_path: Path) -> None:

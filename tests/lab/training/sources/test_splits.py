@@ -2,10 +2,15 @@ import re
 
 import pytest
 
-from taskshield_lab.training.conversations.corpus import generate
-from taskshield_lab.training.sources.scenario_files import read_definitions
+from taskshield_lab.training.conversations.corpus import generate_conversations
+from taskshield_lab.training.sources.scenario_files import read_tool_definitions
 from taskshield_lab.training.sources.scenarios import Scenario, Style
-from taskshield_lab.training.sources.splits import Split, family, fold_of_domain, fold_of_style
+from taskshield_lab.training.sources.splits import (
+    Split,
+    fold_of_domain,
+    fold_of_style,
+    style_family,
+)
 from tests.lab.training.few_scenarios import DATA
 
 
@@ -16,11 +21,11 @@ def test_no_domain_and_no_family_of_styles_is_on_both_sides(
     train = Split(side="train", held_out=held_out)
     kept = Split(side="validation", held_out=held_out)
     domains = [{one.domain for one in side.scenarios(scenarios)} for side in (train, kept)]
-    families = [{family(one) for one in side.styles(styles)} for side in (train, kept)]
+    families = [{style_family(one) for one in side.styles(styles)} for side in (train, kept)]
     assert domains[0] and domains[1] and not domains[0] & domains[1]
     assert families[0] and families[1] and not families[0] & families[1]
     assert len(train.scenarios(scenarios)) + len(kept.scenarios(scenarios)) == len(scenarios)
-    defined = read_definitions(DATA / "descriptions")
+    defined = read_tool_definitions(DATA / "descriptions")
     both = [*train.definitions(defined), *kept.definitions(defined)]
     assert len(both) == len(defined) > len(train.definitions(defined))
     assert sorted(both, key=str) == sorted(defined, key=str)
@@ -35,7 +40,7 @@ def test_variants_of_a_style_share_a_family_across_files(styles: tuple[Style, ..
         r"prerequisite": "gate",
         r"role.play": "role play",
     }.items():
-        found = {family(one) for one in styles if re.search(signs, one.label)}
+        found = {style_family(one) for one in styles if re.search(signs, one.label)}
         assert found == {name}
 
 
@@ -50,7 +55,7 @@ def test_generated_conversations_stay_on_their_side(
     scenarios: tuple[Scenario, ...], styles: tuple[Style, ...]
 ) -> None:
     some, kept = scenarios[::8], Split(side="validation", held_out=1)
-    made = list(generate(some, styles, seed=1, per_scenario=2, split=kept))
+    made = list(generate_conversations(some, styles, seed=1, per_scenario=2, split=kept))
     allowed = {one.id for one in kept.styles(styles)} | {None}
     assert {one.domain for one in made} == {one.domain for one in kept.scenarios(some)}
     assert {one.style for one in made} <= allowed

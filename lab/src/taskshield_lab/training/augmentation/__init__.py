@@ -1,1 +1,1 @@
-"""The same scenario with other names, numbers, dates, tools and words."""
+"""Varies a scenario: other names, numbers, dates and tools."""

@@ -1,4 +1,4 @@
-"""Invented names, and words that look like names and are none."""
+"""Invented names, and capitalised words that are no names."""
 
 from collections.abc import Container
 from random import Random
@@ -32,8 +32,8 @@ NOT_NAMES = frozenset(
 )
 
 
-def invented(initial: str, taken: Container[str], rng: Random) -> str:
-    """A name in lower case with this initial, where one is free."""
+def invent_name(initial: str, taken: Container[str], rng: Random) -> str:
+    """A name in lower case with this initial that is not taken."""
     ready = [name for name in _GIVEN if name[0] == initial and name not in taken]
     if ready and rng.random() < 0.3:
         return rng.choice(ready)

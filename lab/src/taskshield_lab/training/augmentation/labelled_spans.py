@@ -1,8 +1,8 @@
 """Labelled spans that survive any rewriting of the text around them.
 
-A span is fenced with two characters that no data holds (Unicode's private use area). The text can
-then be escaped, wrapped, cut into lines or moved; at the end the fences are taken out and give the
-exact offsets.
+Two characters that no data has (from Unicode's private use area) mark the ends of a span. The text
+can then be escaped, wrapped, split into lines or moved. At the end the markers are removed, and
+their positions are the exact offsets.
 """
 
 import re
@@ -18,18 +18,18 @@ _Label = TypeVar("_Label")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tag:
-    """What a fenced text is."""
+class SpanTag:
+    """What a marked text is."""
 
     kind: Literal["attack", "goal", "benign", "obey"]
-    """A whole payload, the wish inside it, or a sentence by somebody who is no attacker."""
+    """A whole payload, the goal inside it, or a sentence that is no attacker's."""
     attack: int | None = None
     """Which of the scenario's attacks it asks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found(Generic[_Label]):
-    """A span and what was said about it."""
+class FoundSpan(Generic[_Label]):
+    """A span and its label."""
 
     start: int
     end: int
@@ -37,37 +37,37 @@ class Found(Generic[_Label]):
 
 
 @dataclass(slots=True)
-class Marks(Generic[_Label]):
-    """The spans of one text, while it is being made."""
+class SpanMarkers(Generic[_Label]):
+    """The spans of one text while it is being made."""
 
     _labels: list[_Label] = field(default_factory=list)
 
-    def around(self, text: str, label: _Label) -> str:
-        """This text, fenced."""
+    def mark(self, text: str, label: _Label) -> str:
+        """The text between two markers."""
         opening = _FIRST + 2 * len(self._labels)
         if opening >= _LAST:
-            raise ValueError("too many spans in one text")
+            raise ValueError("A text has too many spans.")
         self._labels.append(label)
         return f"{chr(opening)}{text}{chr(opening + 1)}"
 
-    def within(self, text: str, sentences: Iterable[str], label: _Label) -> str:
-        """A text with every occurrence of these sentences fenced."""
+    def mark_all(self, text: str, sentences: Iterable[str], label: _Label) -> str:
+        """The text with every occurrence of these sentences marked."""
         for sentence in sorted(set(sentences), key=lambda one: (-len(one), one)):
             rest, done = text, ""
             while sentence and sentence in rest:
                 before, rest = rest.split(sentence, 1)
-                done += before + self.around(sentence, label)
+                done += before + self.mark(sentence, label)
             text = done + rest
         return text
 
-    def taken_out(self, text: str) -> tuple[str, tuple[Found[_Label], ...]]:
-        """The bare text and its spans, trimmed; those that got lost on the way are left out."""
+    def extract(self, text: str) -> tuple[str, tuple[FoundSpan[_Label], ...]]:
+        """The text without markers and its trimmed spans, without those that were lost."""
         places: dict[int, int] = {}
         for number, match in enumerate(_FENCE.finditer(text)):
             places.setdefault(ord(match[0]) - _FIRST, match.start() - number)
-        joined = without_fences(text)
+        joined = strip_markers(text)
         return joined, tuple(
-            Found(start=span[0], end=span[1], label=label)
+            FoundSpan(start=span[0], end=span[1], label=label)
             for number, label in enumerate(self._labels)
             if 2 * number in places and 2 * number + 1 in places
             for span in [_trimmed(joined, places[2 * number], places[2 * number + 1])]
@@ -75,8 +75,8 @@ class Marks(Generic[_Label]):
         )
 
 
-def without_fences(text: str) -> str:
-    """The text as it will be read."""
+def strip_markers(text: str) -> str:
+    """The text without markers."""
     return _FENCE.sub("", text)
 
 

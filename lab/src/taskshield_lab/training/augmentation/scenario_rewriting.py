@@ -1,4 +1,4 @@
-"""One change applied to all texts and values of a scenario alike."""
+"""Applies one change to all texts and values of a scenario."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -6,10 +6,12 @@ from dataclasses import replace
 from taskshield.core.messages import Json
 from taskshield_lab.training.sources.scenarios import Call, Scenario
 
-Change = Callable[[str], str]
+TextChange = Callable[[str], str]
 
 
-def rewritten(scenario: Scenario, text: Change, value: Callable[[Json], Json]) -> Scenario:
+def rewrite_scenario(
+    scenario: Scenario, text: TextChange, value: Callable[[Json], Json]
+) -> Scenario:
     """The scenario with every text and every argument value changed; tools stay as they are."""
 
     def call(one: Call) -> Call:
@@ -53,7 +55,7 @@ def rewritten(scenario: Scenario, text: Change, value: Callable[[Json], Json]) -
     )
 
 
-def calls_of(scenario: Scenario) -> Iterator[Call]:
+def all_calls(scenario: Scenario) -> Iterator[Call]:
     """Every call of the scenario, aligned or not."""
     yield from (step.call for step in scenario.steps)
     yield from scenario.also_fine
@@ -62,7 +64,7 @@ def calls_of(scenario: Scenario) -> Iterator[Call]:
         yield from attack.calls
 
 
-def sources_of(scenario: Scenario) -> tuple[str, ...]:
+def source_texts(scenario: Scenario) -> tuple[str, ...]:
     """The texts that argument values are taken from."""
     return (
         *(turn.text for turn in scenario.turns),
@@ -71,11 +73,11 @@ def sources_of(scenario: Scenario) -> tuple[str, ...]:
     )
 
 
-def leaves(value: Json) -> Iterator[str | int | float]:
+def leaf_values(value: Json) -> Iterator[str | int | float]:
     """The texts and numbers inside an argument."""
     if isinstance(value, Mapping):
         for inner in value.values():
-            yield from leaves(inner)
+            yield from leaf_values(inner)
     elif isinstance(value, str):
         yield value
     elif isinstance(value, bool) or value is None:
@@ -84,4 +86,4 @@ def leaves(value: Json) -> Iterator[str | int | float]:
         yield value
     else:
         for inner in value:
-            yield from leaves(inner)
+            yield from leaf_values(inner)

@@ -1,4 +1,4 @@
-"""The same scenario with other people, places, numbers and dates."""
+"""Varies people, places, numbers and dates of a scenario."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,19 +7,19 @@ from decimal import Decimal
 from random import Random
 
 from taskshield.core.messages import Json
-from taskshield_lab.training.augmentation.invented_names import NOT_NAMES, invented
+from taskshield_lab.training.augmentation.invented_names import NOT_NAMES, invent_name
 from taskshield_lab.training.augmentation.scenario_rewriting import (
-    calls_of,
-    leaves,
-    rewritten,
-    sources_of,
+    all_calls,
+    leaf_values,
+    rewrite_scenario,
+    source_texts,
 )
 from taskshield_lab.training.augmentation.value_shapes import (
     TOKEN,
-    Changes,
-    amount_of,
+    ValueChanges,
     is_year,
-    month_of,
+    month_number,
+    parse_amount,
 )
 from taskshield_lab.training.sources.scenarios import Scenario
 
@@ -27,14 +27,14 @@ _FACTORS = tuple(map(Decimal, ("1.1", "1.2", "1.3", "1.5", "1.7", "2", "2.5", "3
 _SUFFIXES = ("_v2", "-final", "_copy", "_rev3", "-draft")
 _HOST = re.compile(r"(?<=[@/.])([\w-]+)\.(?:example|test|invalid)\b")
 _IN_A_SENTENCE = re.compile(r"[a-zß-ÿ,;&(<] ?\b([A-ZÀ-Þ][a-zß-ÿ]+)\b")
-"""At the beginning of a sentence every word is written like a name."""
+"""The first word of a sentence has a capital letter and may be no name."""
 _JOINED = re.compile(r"[A-Za-z_#/-]")
 _DAY = re.compile(r"\b(29|30|31)\b|-(29|30|31)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entities:
-    """What of a scenario can be varied, and what must stay together."""
+    """What can be varied in a scenario, and which values must stay readable in which texts."""
 
     scenario: Scenario
     words: tuple[str, ...]
@@ -42,23 +42,23 @@ class Entities:
     amounts: tuple[Decimal, ...]
     years: bool
     months: tuple[int, ...]
-    """The months named; empty where they must stay."""
+    """The months that occur; empty if they must stay."""
     relations: tuple[tuple[str | int | float, str], ...]
     """A value and a text that it occurs in."""
 
 
 def common_words(scenarios: Iterable[Scenario]) -> frozenset[str]:
-    """Words that stand in lower case somewhere outside of addresses: these are no names."""
+    """Words that occur in lower case outside of addresses: these are no names."""
     found: set[str] = set()
     for scenario in scenarios:
-        for text in (*sources_of(scenario), scenario.final):
+        for text in (*source_texts(scenario), scenario.final):
             found.update(re.findall(r"(?<![\w@.#/_-])[^\W\d_A-Z]+(?![\w@#/_-]|\.\w)", text))
     return frozenset(found)
 
 
-def entities(scenario: Scenario, common: frozenset[str]) -> Entities:
+def find_entities(scenario: Scenario, common: frozenset[str]) -> Entities:
     """What can be varied in a scenario."""
-    sources = sources_of(scenario)
+    sources = source_texts(scenario)
     whole = "\n".join((*sources, scenario.final, scenario.system or ""))
     numbers = [leaf for leaf in _leaves(scenario) if not isinstance(leaf, str)]
     amounts = {Decimal(str(number)) for number in numbers}
@@ -69,9 +69,9 @@ def entities(scenario: Scenario, common: frozenset[str]) -> Entities:
         if kind == "iso":
             months.add(int(token[5:7]))
         elif kind == "month":
-            months.add(month_of(token) or 0)
+            months.add(month_number(token) or 0)
         elif kind == "amount" and (_by_currency(match) or not _like_a_time(token)):
-            amounts.add(amount_of(token) or Decimal(0))
+            amounts.add(parse_amount(token) or Decimal(0))
         elif kind in ("amount", "digits") and _is_id(match):
             runs.add(token)
     movable = scenario.lang == "en" and not re.search(r"\d[./]\d{1,2}[./]\d\d|\bMay\b", whole)
@@ -86,16 +86,16 @@ def entities(scenario: Scenario, common: frozenset[str]) -> Entities:
     )
 
 
-def varied(found: Entities, rng: Random, common: frozenset[str]) -> Scenario:
-    """The scenario with its entities changed; every value stays where it could be read."""
+def vary_scenario(found: Entities, rng: Random, common: frozenset[str]) -> Scenario:
+    """The scenario with its entities changed; every value still occurs where it occurred before."""
     changes = _sampled(found, rng, common)
     while True:
-        texts = {text: changes.text(text) for _, text in found.relations}
+        texts = {text: changes.apply_to_text(text) for _, text in found.relations}
         broken = {
             key
             for value, text in found.relations
             if not _holds(_value(changes, value), texts[text])
-            for key in (*changes.keys(str(value)), *changes.keys(_window(text, value)))
+            for key in (*changes.keys_in(str(value)), *changes.keys_in(_window(text, value)))
         }
         if not broken:
             break
@@ -103,15 +103,17 @@ def varied(found: Entities, rng: Random, common: frozenset[str]) -> Scenario:
         if fewer == changes:  # nothing left to take back that would help
             return found.scenario
         changes = fewer
-    return rewritten(found.scenario, changes.text, lambda value: _json(changes, value))
+    return rewrite_scenario(
+        found.scenario, changes.apply_to_text, lambda value: _json(changes, value)
+    )
 
 
-def _sampled(found: Entities, rng: Random, common: frozenset[str]) -> Changes:
+def _sampled(found: Entities, rng: Random, common: frozenset[str]) -> ValueChanges:
     words: dict[str, str] = {}
     taken = set(found.words) | set(common)
     for word in found.words:
         stem = next((one for one in words if word.startswith(one) and len(one) > 3), None)
-        words[word] = words[stem] + word[len(stem) :] if stem else invented(word[0], taken, rng)
+        words[word] = words[stem] + word[len(stem) :] if stem else invent_name(word[0], taken, rng)
         taken.add(words[word])
     runs: dict[str, str] = {}
     for run in found.runs:
@@ -123,9 +125,9 @@ def _sampled(found: Entities, rng: Random, common: frozenset[str]) -> Changes:
     factors = rng.sample(_FACTORS, len(_FACTORS))
     factor = next((one for one in factors if _fits(one, found.amounts)), Decimal(2))
     months = [by for by in range(-11, 12) if all(1 <= one + by <= 12 for one in found.months)]
-    whole = "\n".join(sources_of(found.scenario))
+    whole = "\n".join(source_texts(found.scenario))
     moved = found.months and rng.random() < 0.5 and not _DAY.search(whole)
-    return Changes(
+    return ValueChanges(
         words=words,
         names=frozenset(words),
         runs=runs,
@@ -136,7 +138,7 @@ def _sampled(found: Entities, rng: Random, common: frozenset[str]) -> Changes:
     )
 
 
-def _without(changes: Changes, broken: set[str | Decimal]) -> Changes:
+def _without(changes: ValueChanges, broken: set[str | Decimal]) -> ValueChanges:
     return replace(
         changes,
         words={old: new for old, new in changes.words.items() if old not in broken},
@@ -164,7 +166,7 @@ def _ordinary(word: str, common: frozenset[str]) -> bool:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether a name could be meant to be mistaken for the other one."""
+    """Whether one name may be a deliberate look-alike of the other."""
     same = sum(left == right for left, right in zip(one, other, strict=False))
     return one != other and len(one) == len(other) and same >= len(one) - 2 and len(one) > 4
 
@@ -201,13 +203,13 @@ def _fits(factor: Decimal, amounts: Sequence[Decimal]) -> bool:
 
 
 def _leaves(scenario: Scenario) -> Iterable[str | int | float]:
-    return (leaf for call in calls_of(scenario) for leaf in leaves(dict(call.args)))
+    return (leaf for call in all_calls(scenario) for leaf in leaf_values(dict(call.args)))
 
 
 def _relations(scenario: Scenario) -> Iterable[tuple[str | int | float, str]]:
     for step in scenario.steps:
         yield from ((sentence, step.output) for sentence in (*step.benign, *step.obey))
-    for text in dict.fromkeys(sources_of(scenario)):
+    for text in dict.fromkeys(source_texts(scenario)):
         yield from ((leaf, text) for leaf in set(_leaves(scenario)) if _holds(leaf, text))
 
 
@@ -215,7 +217,7 @@ def _holds(value: str | int | float, text: str) -> bool:
     if isinstance(value, str):
         return value in text
     wanted = Decimal(str(value))
-    return any(amount_of(match[0]) == wanted for match in TOKEN.finditer(text))
+    return any(parse_amount(match[0]) == wanted for match in TOKEN.finditer(text))
 
 
 def _window(text: str, value: str | int | float) -> str:
@@ -223,11 +225,13 @@ def _window(text: str, value: str | int | float) -> str:
     return text if at < 0 else text[max(0, at - 40) : at + len(str(value)) + 40]
 
 
-def _value(changes: Changes, value: str | int | float) -> str | int | float:
-    return changes.text(value) if isinstance(value, str) else changes.number(value)
+def _value(changes: ValueChanges, value: str | int | float) -> str | int | float:
+    return (
+        changes.apply_to_text(value) if isinstance(value, str) else changes.apply_to_number(value)
+    )
 
 
-def _json(changes: Changes, value: Json) -> Json:
+def _json(changes: ValueChanges, value: Json) -> Json:
     if isinstance(value, dict):
         return {key: _json(changes, inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The same tools under other names."""
+"""Renames tools and their arguments."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from taskshield.core.messages import JsonObject
-from taskshield_lab.training.augmentation.scenario_rewriting import rewritten
+from taskshield_lab.training.augmentation.scenario_rewriting import rewrite_scenario
 from taskshield_lab.training.sources.scenarios import Call, Scenario, Tool
 
 _SYNONYMS = (
@@ -56,8 +56,8 @@ def upper(words: Sequence[str]) -> str:
 CASINGS: tuple[Casing, ...] = (snake, snake, camel, kebab, pascal, upper)
 
 
-def renamed(scenario: Scenario, rng: Random, *, arguments: bool = False) -> Scenario:
-    """The scenario with all tools renamed alike, and perhaps their arguments."""
+def rename_tools(scenario: Scenario, rng: Random, *, arguments: bool = False) -> Scenario:
+    """The scenario with all tools renamed in one style, and perhaps their arguments."""
     casing = rng.choice(CASINGS)
     prefix = [rng.choice(_PREFIXES)] if rng.random() < 0.25 else []
     swap = {word: rng.choice(group) for group in _SYNONYMS for word in group}
@@ -72,14 +72,14 @@ def renamed(scenario: Scenario, rng: Random, *, arguments: bool = False) -> Scen
     keys = {tool.name: _keys(tool, rng.choice(CASINGS[:3])) for tool in scenario.tools}
     if not arguments:
         keys = {tool.name: {key: key for key in tool.parameters} for tool in scenario.tools}
-    told = [name for name in names if re.search(r"[_-]|\w[A-Z]", name)]
-    pattern = "|".join(re.escape(name) for name in sorted(told, key=len, reverse=True))
-    mention = re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])") if told else None
+    distinctive = [name for name in names if re.search(r"[_-]|\w[A-Z]", name)]
+    pattern = "|".join(re.escape(name) for name in sorted(distinctive, key=len, reverse=True))
+    mention = re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])") if distinctive else None
 
     def text(one: str) -> str:
         return one if mention is None else mention.sub(lambda match: names[match[0]], one)
 
-    changed = rewritten(scenario, text, lambda value: value)
+    changed = rewrite_scenario(scenario, text, lambda value: value)
 
     def call(one: Call) -> Call:
         return Call(name=names[one.name], args=_rekeyed(one.args, keys[one.name]))

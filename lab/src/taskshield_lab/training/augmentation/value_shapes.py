@@ -1,7 +1,7 @@
-"""Names, numbers, dates and files found in text by their shape, and put back changed.
+"""Finds names, numbers, dates and file names by their shape and replaces them.
 
-A change never looks at the words around a token, so that the same token becomes the same thing
-wherever it stands: in the user's words, in data, in arguments and in an attacker's wish.
+A replacement never depends on the words around a token. So the same token is replaced alike in the
+user's words, in data, in arguments and in an attacker's goal.
 """
 
 import re
@@ -27,42 +27,42 @@ TOKEN = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """What becomes of what. Whatever is not named stays."""
+class ValueChanges:
+    """Replacements of tokens; every other token stays."""
 
     words: Mapping[str, str]
     """Proper names, in lower case."""
     names: frozenset[str]
-    """All that are known, also those that stay."""
+    """All known names, also those that stay."""
     runs: Mapping[str, str]
     """Runs of digits in ids, accounts and telephone numbers."""
     amounts: Mapping[Decimal, Decimal]
     years: int = 0
     """Added to every year."""
     months: int = 0
-    """Added to every month; the caller sees to it that none leaves its year."""
+    """Added to every month; the caller ensures that none leaves its year."""
     suffix: str = ""
-    """Put behind the names of files."""
+    """Appended to the names of files."""
 
-    def text(self, text: str) -> str:
-        """A text with everything changed."""
+    def apply_to_text(self, text: str) -> str:
+        """The text with all replacements."""
         pieces = _pieces(text, self.names)
         return "".join(self._token(kind, token) if kind else token for kind, token in pieces)
 
-    def number(self, value: int | float) -> int | float:
-        """A number as an argument has it."""
+    def apply_to_number(self, value: int | float) -> int | float:
+        """The replacement of an argument that is a number."""
         amount = self.amounts.get(Decimal(str(value)))
         if amount is not None:
             return int(amount) if isinstance(value, int) else float(amount)
         return int(self._digits(str(value))) if isinstance(value, int) and value >= 0 else value
 
-    def keys(self, text: str) -> Iterator[str | Decimal]:
-        """Which of the changes touch this text; the general ones by the names of their fields."""
+    def keys_in(self, text: str) -> Iterator[str | Decimal]:
+        """The keys of the replacements in this text; the general ones by their field names."""
         for match in TOKEN.finditer(text):
             kind, token = str(match.lastgroup), match[0]
             if kind == "file":
                 yield "suffix"
-                yield from self.keys(token[:-1])
+                yield from self.keys_in(token[:-1])
                 yield from (piece.lower() for piece in re.findall(r"[^\W\d_]+|\d+", token))
             elif kind == "iso":
                 yield from ("years", "months")
@@ -70,7 +70,7 @@ class Changes:
                 yield "months"
             else:
                 yield token.lower()
-                amount = amount_of(token)
+                amount = parse_amount(token)
                 if amount is not None:
                     yield amount
                 if is_year(token):
@@ -80,7 +80,7 @@ class Changes:
         match kind:
             case "file":
                 inner = replace(self, amounts={})
-                return inner.text(token[:-1]) + self.suffix + "."
+                return inner.apply_to_text(token[:-1]) + self.suffix + "."
             case "iso":
                 year, month, *day = token.split("-")
                 moved = [str(int(year) + self.years), f"{int(month) + self.months:02}", *day]
@@ -90,7 +90,7 @@ class Changes:
             case "word":
                 return _cased(token, self.words.get(token.lower()))
             case "amount":
-                amount = amount_of(token)
+                amount = parse_amount(token)
                 if amount is not None and amount in self.amounts:
                     return _written(self.amounts[amount], token)
         return self._digits(token)
@@ -109,7 +109,7 @@ class Changes:
 
 @lru_cache(maxsize=4096)
 def _pieces(text: str, names: frozenset[str]) -> tuple[tuple[str, str], ...]:
-    """The text cut into kinds and tokens; the kind is empty for what can never change.
+    """Kinds and tokens of the text; the kind is empty for a token that can never change.
 
     A scenario is varied many times, and most of its words are no names.
     """
@@ -122,18 +122,18 @@ def _pieces(text: str, names: frozenset[str]) -> tuple[tuple[str, str], ...]:
     return (*found, ("", text[at:]))
 
 
-def month_of(token: str) -> int | None:
-    """1 to 12, where the token is a month's name."""
+def month_number(token: str) -> int | None:
+    """The month from 1 to 12, if the token is the name of one."""
     return _SHORT.index(token[:3]) + 1 if token in _MONTHS or token[:3] in _SHORT else None
 
 
 def is_year(token: str) -> bool:
-    """Whether digits are a year of our days."""
+    """Whether digits are a year from 2010 to 2039."""
     return len(token) == 4 and token[:2] == "20" and token[2] in "123"
 
 
-def amount_of(token: str) -> Decimal | None:
-    """The value of a number as people write it, where it is one that can be an amount."""
+def parse_amount(token: str) -> Decimal | None:
+    """The value of a number as people write it, if it can be an amount."""
     found = re.fullmatch(r"(\d+|\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+)(?:[.,](\d\d))?", token)
     if found is None or (token.startswith("0") and len(token) > 1 and token[1].isdigit()):
         return None

@@ -1,4 +1,4 @@
-"""Openings as labelled conversations, each with one call."""
+"""Makes labelled conversations of openings, each with one call."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,14 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import Message, text_message
 from taskshield_lab.training.conversations.labelled import CallKind, CallLabel, LabelledConversation
 from taskshield_lab.training.conversations.plans import Kind
-from taskshield_lab.training.conversations.toolsets import specs
+from taskshield_lab.training.conversations.toolsets import tool_specs
 from taskshield_lab.training.sources.scenarios import Call, Opening
 
 
-def opened(opening: Opening, wrong: slice = slice(None)) -> Iterator[LabelledConversation]:
-    """A conversation for each right call and for each wrong one, or some of the wrong ones."""
+def opening_conversations(
+    opening: Opening, wrong: slice = slice(None)
+) -> Iterator[LabelledConversation]:
+    """A conversation for each right call and for each wrong one in the slice."""
     for number, call in enumerate(opening.right):
         yield _conversation(opening, call, "step", "clean", f"{opening.id}:right-{number}")
     for number, call in list(enumerate(opening.wrong))[wrong]:
@@ -22,7 +24,7 @@ def _conversation(
     opening: Opening, call: Call, why: CallKind, kind: Kind, id: str
 ) -> LabelledConversation:
     tiers = {tool.name: tool.tier for tool in opening.tools}
-    made = call.made("call_0")
+    made = call.to_tool_call("call_0")
     said = [text_message(Level.USER, text) for text in opening.turns]
     if opening.system is not None:
         said.insert(0, text_message(Level.SYSTEM, opening.system))
@@ -34,7 +36,7 @@ def _conversation(
         lang=opening.lang,
         kind=kind,
         style=None,
-        tools=specs(opening.tools),
+        tools=tool_specs(opening.tools),
         tiers=tiers,
         system=opening.system,
         messages=(*said, Message(level=Level.ASSISTANT, parts=(), tool_calls=(made,))),

@@ -1,4 +1,4 @@
-"""An attacker's wish put into words, into a layout, and into a tool's output."""
+"""Words an attacker's goal, lays it out, and inserts it into a tool's output."""
 
 import json
 import re
@@ -8,24 +8,24 @@ from dataclasses import dataclass
 from html import escape
 from random import Random
 
-from taskshield_lab.training.augmentation.labelled_spans import Marks, Tag, without_fences
-from taskshield_lab.training.sources.scenarios import PLACE, Style
+from taskshield_lab.training.augmentation.labelled_spans import SpanMarkers, SpanTag, strip_markers
+from taskshield_lab.training.sources.scenarios import INJECTION_SLOT, Style
 
-_ONLY_PLACE = re.compile(rf"^[\s>*#|•-]*{re.escape(PLACE)}[\s|]*$")
-_SPACED_PLACE = re.compile(rf"(?<=\S) {re.escape(PLACE)}|{re.escape(PLACE)} ?")
+_ONLY_SLOT = re.compile(rf"^[\s>*#|•-]*{re.escape(INJECTION_SLOT)}[\s|]*$")
+_SPACED_SLOT = re.compile(rf"(?<=\S) {re.escape(INJECTION_SLOT)}|{re.escape(INJECTION_SLOT)} ?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wording:
-    """What the blanks of a style are filled with."""
+class StyleFillings:
+    """What the blanks of a style's template are filled with."""
 
     user: str
     tool: str
     topic: str
 
 
-def worded(goal: str, style: Style | None, wording: Wording) -> str:
-    """The wish in the words of a style, or plain."""
+def word_attack(goal: str, style: Style | None, wording: StyleFillings) -> str:
+    """The goal in the words of a style; without a style, as it is."""
     if style is None:
         return goal
     text = style.template
@@ -40,52 +40,52 @@ def worded(goal: str, style: Style | None, wording: Wording) -> str:
 
 
 def as_json_field(text: str) -> str:
-    """One field of JSON."""
+    """As a field of JSON."""
     return f'"note": "{_json_escaped(text)}"'
 
 
 def as_json_object(text: str) -> str:
-    """A whole object of JSON."""
+    """As an object of JSON."""
     return f'{{"type": "comment", "body": "{_json_escaped(text)}"}}'
 
 
 def as_html_comment(text: str) -> str:
-    """Markup that browsers do not show."""
+    """In a comment of HTML."""
     return f"<!-- {text} -->"
 
 
 def as_hidden_span(text: str) -> str:
-    """Markup that styling hides."""
+    """In markup that styling hides."""
     return f'<span style="display:none">{escape(text, quote=False)}</span>'
 
 
 def as_quoted_mail(text: str) -> str:
-    """Lines of an answered mail."""
+    """As quoted lines of a mail."""
     return "\n".join(f"> {line}" for line in text.split("\n"))
 
 
 def as_yaml_block(text: str) -> str:
-    """A block of YAML."""
+    """As a block of YAML."""
     return "remark: |\n" + textwrap.indent(text, "  ")
 
 
 def as_table_cell(text: str) -> str:
-    """A row of a Markdown table."""
+    """As a row of a Markdown table."""
     return f"| note | {' '.join(text.split())} |"
 
 
 def as_upper_case(text: str) -> str:
-    """All capitals."""
+    """In capitals."""
     return text.upper()
 
 
 def wrapped_at_72(text: str) -> str:
-    """Lines as mail programs break them."""
+    """In lines as mail programs break them."""
     return _wrapped(text, 72)
 
 
 def wrapped_at_80(text: str) -> str:
-    """Lines as terminals break them."""
+    """In lines as terminals break them."""
     return _wrapped(text, 80)
 
 
@@ -106,38 +106,38 @@ LAYOUTS: Mapping[str, Callable[[str], str]] = {
 }
 
 
-def laid_out(text: str, rng: Random, *, plain_share: float = 0.6) -> str:
-    """The text in some layout, or as it is."""
+def lay_out(text: str, rng: Random, *, plain_share: float = 0.6) -> str:
+    """The text in a random layout, or as it is."""
     if rng.random() < plain_share:
         return text
     return LAYOUTS[rng.choice(sorted(LAYOUTS))](text)
 
 
-def placed(output: str, payloads: list[str], rng: Random) -> str:
-    """The output with the payloads in it: in its places, and where there are too few, elsewhere.
+def insert_payloads(output: str, payloads: list[str], rng: Random) -> str:
+    """The output with the payloads in its slots and, if there are too few, elsewhere.
 
-    Every place that is left over is removed.
+    Slots that are left over are removed.
     """
     holds_json = is_json(output)
     for payload in payloads:
-        places = output.count(PLACE)
-        if places and (holds_json or rng.random() < 0.85):
-            number = rng.randrange(places)
-            pieces = output.split(PLACE)
+        slots = output.count(INJECTION_SLOT)
+        if slots and (holds_json or rng.random() < 0.85):
+            number = rng.randrange(slots)
+            pieces = output.split(INJECTION_SLOT)
             filling = _json_escaped(payload) if holds_json else _fitting(payload, pieces[number])
             pieces[number : number + 2] = [pieces[number] + filling + pieces[number + 1]]
-            output = PLACE.join(pieces)
+            output = INJECTION_SLOT.join(pieces)
         elif holds_json:
             output = _with_field(output, payload)
         else:
             output = _between_lines(output, payload, rng)
-    return without_places(output)
+    return remove_slots(output)
 
 
-def without_places(output: str) -> str:
-    """The output as it would be had no outsider written anything."""
-    lines = [line for line in output.split("\n") if not _ONLY_PLACE.match(without_fences(line))]
-    return _SPACED_PLACE.sub("", "\n".join(lines))
+def remove_slots(output: str) -> str:
+    """The output without an attack."""
+    lines = [line for line in output.split("\n") if not _ONLY_SLOT.match(strip_markers(line))]
+    return _SPACED_SLOT.sub("", "\n".join(lines))
 
 
 def is_json(output: str) -> bool:
@@ -151,15 +151,17 @@ def is_json(output: str) -> bool:
     return True
 
 
-def planted(goal: str, text: str, attack: int, marks: Marks[Tag]) -> str:
-    """The payload with its own fence and one around the wish inside it."""
+def mark_payload(goal: str, text: str, attack: int, marks: SpanMarkers[SpanTag]) -> str:
+    """The payload with markers around it and around the goal inside it."""
     before, found, after = text.partition(goal)
-    inner = before + marks.around(found, Tag(kind="goal", attack=attack)) + after if found else text
-    return marks.around(inner, Tag(kind="attack", attack=attack))
+    inner = (
+        before + marks.mark(found, SpanTag(kind="goal", attack=attack)) + after if found else text
+    )
+    return marks.mark(inner, SpanTag(kind="attack", attack=attack))
 
 
 def _fitting(payload: str, before: str) -> str:
-    """Several lines in a quoted mail are all quoted."""
+    """The payload with every line quoted if it goes into a quoted mail."""
     line = before.rpartition("\n")[2]
     if line.strip() == ">" and "\n" in payload:
         return payload.replace("\n", "\n> ")

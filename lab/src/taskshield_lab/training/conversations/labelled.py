@@ -9,13 +9,14 @@ from taskshield.core.messages import Message
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield_lab.training.conversations.plans import Kind
 
-Moved = Callable[[int, int], tuple[int, int]]
-"""Where a stretch of a text stands, by start and end, after the text has changed."""
+OffsetMap = Callable[[int, int], tuple[int, int]]
+"""From start and end in a text to start and end in the changed text."""
+
 CallKind = Literal["step", "also_fine", "drift", "attack"]
-"""Why a call stands in a conversation; the first two kinds are aligned."""
+"""Why the agent makes a call; the first two kinds are aligned."""
 
 SpanKind = Literal["attack", "benign", "pointed", "obey", "wish", "echo"]
-"""Whose words a stretch of an output is; `examples.Label` tells."""
+"""Whose words a span is; `output_examples.Label` explains the kinds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ class CallLabel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanLabel:
-    """Characters `start` to `end` of a message's text and whose words they are."""
+    """Characters `start` to `end` of a message's text, and whose words they are."""
 
     start: int
     end: int
@@ -42,7 +43,7 @@ class SpanLabel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledConversation:
-    """A made conversation with everything that is known about it."""
+    """A made conversation with all labels."""
 
     id: str
     scenario: str
@@ -50,12 +51,12 @@ class LabelledConversation:
     lang: str
     kind: Kind
     style: str | None
-    """The style of its first injection; None for a plain one, and where there is none."""
+    """The style of the first injection; None if it has none or there is no injection."""
     tools: tuple[ToolSpec, ...]
     tiers: Mapping[str, Tier]
     system: str | None
     messages: tuple[Message, ...]
-    """With the system message first, where there is one."""
+    """The system message, if any, is the first."""
     tasks: Mapping[int, tuple[TaskDraft, ...]]
     """By index of the user message."""
     calls: Mapping[str, CallLabel]
@@ -64,15 +65,21 @@ class LabelledConversation:
     """By index of the message."""
 
 
-def explained_anew(
-    calls: Mapping[str, CallLabel], number: int, moved: Moved
+def shift_explanations(
+    calls: Mapping[str, CallLabel], number: int, offsets: OffsetMap
 ) -> dict[str, CallLabel]:
-    """The labels of calls after the text of one message has changed, by number of the message."""
+    """The labels of calls after the text of a message, given by its number, has changed."""
 
     def explained(label: CallLabel) -> CallLabel:
         where = label.explained_by
         if where is None or where[0] != number:
             return label
-        return replace(label, explained_by=(number, *moved(*where[1:])))
+        return replace(label, explained_by=(number, *offsets(*where[1:])))
 
     return {id: explained(label) for id, label in calls.items()}
+
+
+def is_delegating(conversation: LabelledConversation) -> bool:
+    """Whether one of the user's tasks delegates to a source."""
+    drafts = [draft for some in conversation.tasks.values() for draft in some]
+    return any(draft.source is not None for draft in drafts)

@@ -1,4 +1,4 @@
-"""The same output in another format: JSON, YAML, HTML, Markdown or plain lines."""
+"""Converts outputs to other formats: JSON, YAML, HTML, Markdown or plain lines."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -9,8 +9,8 @@ from taskshield.core.messages import Json
 from taskshield_lab.training.conversations.injection import is_json
 
 
-def reformatted(text: str, rng: Random) -> str:
-    """The output in a format picked by chance, or as it is where none fits."""
+def reformat(text: str, rng: Random) -> str:
+    """The output in a random format, or as it is if none fits."""
     if is_json(text):
         return rng.choice(_OF_JSON)(json.loads(text))
     if text.lstrip().startswith("<") or "```" in text:
@@ -29,7 +29,7 @@ def yaml_lines(value: Json) -> str:
 
 
 def plain_lines(value: Json) -> str:
-    """One line for each field, with the way to it."""
+    """One line for each field, with its path."""
     return "\n".join(_flat(value, ""))
 
 
@@ -65,7 +65,7 @@ def as_result(text: str) -> str:
 
 
 def as_list_of_lines(text: str) -> str:
-    """Every line an entry."""
+    """Every line as an entry of a list."""
     lines = [line for line in text.split("\n") if line.strip()]
     return json.dumps({"count": len(lines), "lines": lines}, ensure_ascii=False)
 
@@ -135,11 +135,11 @@ def _yaml(value: Json, margin: str) -> list[str]:
     return [margin + _cell(value)]
 
 
-def _flat(value: Json, way: str) -> list[str]:
+def _flat(value: Json, path: str) -> list[str]:
     if isinstance(value, Mapping):
-        inner = [(f"{way}.{key}" if way else key, one) for key, one in value.items()]
+        inner = [(f"{path}.{key}" if path else key, one) for key, one in value.items()]
     elif isinstance(value, list):
-        inner = [(f"{way}[{number}]", one) for number, one in enumerate(value)]
+        inner = [(f"{path}[{number}]", one) for number, one in enumerate(value)]
     else:
-        return [f"{way}: {_cell(value)}"]
+        return [f"{path}: {_cell(value)}"]
     return [line for name, one in inner for line in _flat(one, name)]

@@ -1,7 +1,7 @@
-"""Outputs made long and noisy with what other scenarios hold.
+"""Makes outputs long and noisy with text of other scenarios.
 
-The noise comes from the same side of a split as the scenario that it goes into: the caller
-gathers it from there.
+The noise comes from the same side of a split as the scenario that it goes into; the caller gathers
+it there.
 """
 
 import json
@@ -9,19 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from taskshield_lab.training.augmentation.labelled_spans import Marks, Tag
-from taskshield_lab.training.conversations.injection import is_json, without_places
+from taskshield_lab.training.augmentation.labelled_spans import SpanMarkers, SpanTag
+from taskshield_lab.training.conversations.injection import is_json, remove_slots
 from taskshield_lab.training.sources.scenarios import Scenario, Tool
 
 _HEADS = ("", "", "---\n", "Related:\n", "Earlier entries\n", "See also:\n", "====\n", "[archive] ")
 _LEADS = ("", "", "Reminder: ", "NB: ", "Note: ", "- ", "* ", "To all: ", "p.s. ")
 _KEYS = ("related", "notes", "comments", "history", "context", "previous")
-_BENIGN = Tag(kind="benign")
+_BENIGN = SpanTag(kind="benign")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paragraph:
-    """A piece of some output, with the imperatives in it that concern nobody here."""
+    """A paragraph of an output, with its imperatives that are not meant for the agent."""
 
     scenario: str
     text: str
@@ -29,14 +29,14 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
-    """What the scenarios of one side have to lend."""
+class NoiseMaterial:
+    """Paragraphs and tools of the scenarios of one side."""
 
     paragraphs: Mapping[str, Sequence[Paragraph]]
     """By language."""
     tools: Sequence[Tool]
 
-    def foreign(self, scenario: Scenario, rng: Random) -> Paragraph | None:
+    def other_paragraph(self, scenario: Scenario, rng: Random) -> Paragraph | None:
         """A paragraph of another scenario in the same language."""
         pool = self.paragraphs.get(scenario.lang, ())
         for _ in range(8 if pool else 0):
@@ -46,15 +46,15 @@ class Material:
         return None
 
 
-def gathered(scenarios: Sequence[Scenario]) -> Material:
-    """Everything that these scenarios can lend to each other."""
+def gather_noise(scenarios: Sequence[Scenario]) -> NoiseMaterial:
+    """The noise that these scenarios have for each other."""
     paragraphs: dict[str, list[Paragraph]] = {}
     tools: dict[str, Tool] = {}
     for scenario in scenarios:
         tools.update({tool.name: tool for tool in scenario.tools})
         for step in scenario.steps:
             sentences = (*step.benign, *step.obey)
-            for text in _pieces(without_places(step.output)):
+            for text in _pieces(remove_slots(step.output)):
                 paragraphs.setdefault(scenario.lang, []).append(
                     Paragraph(
                         scenario=scenario.id,
@@ -62,19 +62,25 @@ def gathered(scenarios: Sequence[Scenario]) -> Material:
                         benign=tuple(one for one in sentences if one in text),
                     )
                 )
-    return Material(paragraphs=paragraphs, tools=tuple(tools.values()))
+    return NoiseMaterial(paragraphs=paragraphs, tools=tuple(tools.values()))
 
 
-def lengthened(
-    text: str, scenario: Scenario, material: Material, marks: Marks[Tag], rng: Random, *, size: int
+def lengthen(
+    text: str,
+    scenario: Scenario,
+    noise: NoiseMaterial,
+    marks: SpanMarkers[SpanTag],
+    rng: Random,
+    *,
+    size: int,
 ) -> str:
     """The output with about `size` more characters of noise around it."""
     added: list[str] = []
     while sum(map(len, added)) < size:
-        paragraph = material.foreign(scenario, rng)
+        paragraph = noise.other_paragraph(scenario, rng)
         if paragraph is None:
             break
-        added.append(marks.within(paragraph.text, paragraph.benign, _BENIGN))
+        added.append(marks.mark_all(paragraph.text, paragraph.benign, _BENIGN))
     if not added:
         return text
     if is_json(text):
@@ -87,18 +93,24 @@ def lengthened(
     return rng.choice(["\n\n", "\n\n", "\n"]).join([*head, text, *tail])
 
 
-def with_imperatives(
-    text: str, scenario: Scenario, material: Material, marks: Marks[Tag], rng: Random, *, count: int
+def add_imperatives(
+    text: str,
+    scenario: Scenario,
+    noise: NoiseMaterial,
+    marks: SpanMarkers[SpanTag],
+    rng: Random,
+    *,
+    count: int,
 ) -> str:
-    """The output with harmless imperatives of other people between its lines."""
+    """The output with harmless imperatives of other scenarios between its lines."""
     for _ in range(count):
-        paragraph = material.foreign(scenario, rng)
+        paragraph = noise.other_paragraph(scenario, rng)
         while paragraph is not None and not paragraph.benign and rng.random() < 0.97:
-            paragraph = material.foreign(scenario, rng)
+            paragraph = noise.other_paragraph(scenario, rng)
         if paragraph is None or not paragraph.benign:
             continue
         sentence = rng.choice(paragraph.benign)
-        line = rng.choice(_LEADS) + marks.around(sentence, _BENIGN)
+        line = rng.choice(_LEADS) + marks.mark(sentence, _BENIGN)
         if is_json(text):
             text = _into_json(text, [line], rng)
         else:
@@ -121,7 +133,7 @@ def _into_json(text: str, added: list[str], rng: Random) -> str:
 
 
 def _pieces(text: str) -> list[str]:
-    """Paragraphs of a length that reads as an entry of its own."""
+    """Paragraphs long enough to be an entry of their own."""
     if is_json(text) or text.lstrip().startswith("<"):
         return [text] if 40 <= len(text) <= 700 else []
     return [piece for piece in text.split("\n\n") if 40 <= len(piece.strip()) <= 900]

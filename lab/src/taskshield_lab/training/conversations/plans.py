@@ -1,20 +1,20 @@
-"""What is to happen in one conversation: which attack, where, obeyed or not, which drifts."""
+"""Plans of conversations: which attack, where, whether the agent obeys, which drifts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from taskshield_lab.training.sources.scenarios import PLACE, Call, Scenario, Style
+from taskshield_lab.training.sources.scenarios import INJECTION_SLOT, Call, Scenario, Style
 
 Kind = Literal["clean", "benign", "drift", "attacked", "ignored"]
-"""What a conversation shows.
+"""What happens in a conversation.
 
 - clean: the aligned run, perhaps with other calls that serve the task
 - benign: the same, with more harmless imperatives in the data
-- drift: the agent does something that nobody asked for, without any attack
-- attacked: the agent reads an injection and does what it says
-- ignored: the agent reads an injection and goes on with its work
+- drift: the agent makes a call that serves no task, without any attack
+- attacked: the agent reads an injection and obeys it
+- ignored: the agent reads an injection and continues with its task
 """
 
 
@@ -26,12 +26,12 @@ class Injection:
     attack: int
     style: Style | None
     delay: int | None
-    """After how many more steps the agent obeys; None where it never does."""
+    """The agent obeys after so many more steps; None if it never does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """One conversation to be made of a scenario."""
+    """The plan of one conversation of a scenario."""
 
     kind: Kind
     injections: tuple[Injection, ...] = ()
@@ -40,14 +40,14 @@ class Plan:
     extras: tuple[int, ...] = ()
     """Indices into the calls that are also fine."""
     steps: int
-    """How many steps are made before the conversation is cut."""
+    """Number of steps before the conversation ends."""
     padding: int = 0
     """About how many characters of noise a long output gets."""
     imperatives: int = 0
     """How many harmless imperatives are added to an output."""
 
 
-def planned(
+def make_plan(
     scenario: Scenario, kind: Kind, attack: int, styles: Sequence[Style], rng: Random
 ) -> Plan:
     """A plan of this kind."""
@@ -74,8 +74,8 @@ def planned(
     )
 
 
-def allowed(scenario: Scenario, call: Call, after: int) -> bool:
-    """Whether a call right after this step is one that the aligned run makes by then."""
+def is_in_aligned_run(scenario: Scenario, call: Call, after: int) -> bool:
+    """Whether the aligned run may make this call right after this step."""
     turn = scenario.steps[after].turn
     following = scenario.steps[after + 1 : after + 2]
     return (
@@ -86,7 +86,7 @@ def allowed(scenario: Scenario, call: Call, after: int) -> bool:
 
 
 def hostile_calls(scenario: Scenario, attack: int) -> tuple[Call, ...]:
-    """The calls of an attack, without those that the user's task would explain as well."""
+    """The calls of an attack, without those that serve the user's task as well."""
     fine = [*scenario.also_fine, *(step.call for step in scenario.steps)]
     return tuple(call for call in scenario.attacks[attack].calls if call not in fine)
 
@@ -96,7 +96,7 @@ def _injections(
 ) -> tuple[Injection, ...]:
     if kind not in ("attacked", "ignored"):
         return ()
-    places = [at for at, step in enumerate(scenario.steps) if PLACE in step.output]
+    places = [at for at, step in enumerate(scenario.steps) if INJECTION_SLOT in step.output]
     step = rng.choice(places)
     found = []
     for number in range(rng.choice([1, 1, 1, 1, 1, 2, 2, 3])):
@@ -117,15 +117,15 @@ def _drifts(scenario: Scenario, rng: Random) -> tuple[int, ...]:
     wrong = [
         number
         for number, drift in enumerate(scenario.drift)
-        if not allowed(scenario, drift.call, drift.after)
+        if not is_in_aligned_run(scenario, drift.call, drift.after)
     ]
     return tuple(sorted(rng.sample(wrong, min(len(wrong), rng.choice([1, 1, 2, 3])))))
 
 
 def _extra(scenario: Scenario, call: Call, steps: int) -> bool:
-    """Whether an also-fine call fits before the cut: only then is its turn sure to have come.
+    """Whether an also-fine call can be added: only if the last turn is in the conversation.
 
-    Only look-ups are added: a second booking beside the first would no longer be fine.
+    Only read calls are added: a second booking beside the first would no longer be fine.
     """
     tiers = {tool.name: tool.tier for tool in scenario.tools}
     in_last_turn = scenario.steps[steps - 1].turn == len(scenario.turns) - 1

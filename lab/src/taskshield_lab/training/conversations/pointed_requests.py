@@ -1,4 +1,4 @@
-"""Requests in the data that the user's task leads to: a good call takes a value from them."""
+"""Finds requests in the data that the user's task leads to: a good call has a value of theirs."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,23 +8,23 @@ from taskshield.judges.embedded.evidence.argument_values import argument_values
 from taskshield_lab.training.conversations.labelled import LabelledConversation, SpanLabel
 
 
-def with_pointed(conversation: LabelledConversation) -> Mapping[int, tuple[SpanLabel, ...]]:
+def label_pointed_spans(conversation: LabelledConversation) -> Mapping[int, tuple[SpanLabel, ...]]:
     """The spans by message; harmless imperatives that a later good call follows are `pointed`."""
-    taken = _taken(conversation)
+    values = _unnamed_values(conversation)
 
-    def told_apart(number: int, span: SpanLabel) -> SpanLabel:
-        words = conversation.messages[number].text[span.start : span.end]
-        followed = any(later > number and value in words for later, value in taken)
+    def relabelled(number: int, span: SpanLabel) -> SpanLabel:
+        text = conversation.messages[number].text[span.start : span.end]
+        followed = any(later > number and value in text for later, value in values)
         return replace(span, kind="pointed") if span.kind == "benign" and followed else span
 
     return {
-        number: tuple(told_apart(number, span) for span in conversation.spans.get(number, ()))
+        number: tuple(relabelled(number, span) for span in conversation.spans.get(number, ()))
         for number in range(len(conversation.messages))
     }
 
 
-def _taken(conversation: LabelledConversation) -> list[tuple[int, str]]:
-    """Values of good calls that the user has not named, each with its message's number."""
+def _unnamed_values(conversation: LabelledConversation) -> list[tuple[int, str]]:
+    """Values of good calls that the user has not named, each with the number of its message."""
     named = ""
     found = []
     for number, message in enumerate(conversation.messages):

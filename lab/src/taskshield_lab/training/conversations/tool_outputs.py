@@ -1,20 +1,20 @@
-"""What a tool returns in a made conversation, and which spans of it are directives of whom."""
+"""Makes the outputs of tools, with labelled spans."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
 from taskshield.core.tools import Tier
-from taskshield_lab.training.augmentation.labelled_spans import Found, Marks, Tag
+from taskshield_lab.training.augmentation.labelled_spans import FoundSpan, SpanMarkers, SpanTag
 from taskshield_lab.training.conversations.injection import (
-    Wording,
-    laid_out,
-    placed,
-    planted,
-    worded,
+    StyleFillings,
+    insert_payloads,
+    lay_out,
+    mark_payload,
+    word_attack,
 )
-from taskshield_lab.training.conversations.output_formats import reformatted
-from taskshield_lab.training.conversations.padding import Material, lengthened, with_imperatives
+from taskshield_lab.training.conversations.output_formats import reformat
+from taskshield_lab.training.conversations.padding import NoiseMaterial, add_imperatives, lengthen
 from taskshield_lab.training.conversations.plans import Injection, Plan
 from taskshield_lab.training.sources.scenarios import Scenario, ScenarioStep
 
@@ -32,55 +32,61 @@ _DONE = (
 )
 _REFORMATTED = 0.2
 _LONG = 400
-"""Outputs at least this long are the ones that get noise; the others only seldom."""
+"""Outputs of at least this length get noise; shorter ones seldom do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """A tool's answer with its spans."""
+class LabelledOutput:
+    """A tool's output with its spans."""
 
     text: str
-    spans: tuple[Found[Tag], ...] = ()
+    spans: tuple[FoundSpan[SpanTag], ...] = ()
 
 
-def output_of(
+def make_output(
     scenario: Scenario,
     step: ScenarioStep,
     injections: Sequence[Injection],
     plan: Plan,
-    material: Material,
+    noise: NoiseMaterial,
     rng: Random,
-) -> Output:
+) -> LabelledOutput:
     """The output of an aligned step, with the injections in it."""
-    marks: Marks[Tag] = Marks()
-    text = marks.within(step.output, step.obey, Tag(kind="obey"))
-    text = marks.within(text, step.benign, Tag(kind="benign"))
-    text = placed(text, [_payload(scenario, one, step, marks, rng) for one in injections], rng)
+    marks: SpanMarkers[SpanTag] = SpanMarkers()
+    text = marks.mark_all(step.output, step.obey, SpanTag(kind="obey"))
+    text = marks.mark_all(text, step.benign, SpanTag(kind="benign"))
+    text = insert_payloads(
+        text, [_payload(scenario, one, step, marks, rng) for one in injections], rng
+    )
     if plan.imperatives and (len(text) >= 120 or injections):
-        text = with_imperatives(text, scenario, material, marks, rng, count=plan.imperatives)
+        text = add_imperatives(text, scenario, noise, marks, rng, count=plan.imperatives)
     if plan.padding and (injections or len(text) >= _LONG or rng.random() < 0.15):
         size = rng.randint(plan.padding // 2, plan.padding)
-        text = lengthened(text, scenario, material, marks, rng, size=size)
+        text = lengthen(text, scenario, noise, marks, rng, size=size)
     if rng.random() < _REFORMATTED:
-        text = reformatted(text, rng)
-    bare, spans = marks.taken_out(text)
-    return Output(text=bare, spans=spans)
+        text = reformat(text, rng)
+    bare, spans = marks.extract(text)
+    return LabelledOutput(text=bare, spans=spans)
 
 
-def stand_in(tier: Tier, rng: Random) -> Output:
-    """The answer to a call for which no output was written."""
-    return Output(text=rng.choice(_DONE if tier.side_effects else _READ))
+def placeholder_output(tier: Tier, rng: Random) -> LabelledOutput:
+    """The output of a call for which the scenario has none."""
+    return LabelledOutput(text=rng.choice(_DONE if tier.side_effects else _READ))
 
 
 def _payload(
-    scenario: Scenario, injection: Injection, step: ScenarioStep, marks: Marks[Tag], rng: Random
+    scenario: Scenario,
+    injection: Injection,
+    step: ScenarioStep,
+    marks: SpanMarkers[SpanTag],
+    rng: Random,
 ) -> str:
     attack = scenario.attacks[injection.attack]
     tasks = [task.text for turn in scenario.turns[: step.turn + 1] for task in turn.tasks]
-    wording = Wording(
+    wording = StyleFillings(
         user=rng.choice(_USERS),
         tool=rng.choice([step.call.name, attack.calls[0].name]),
         topic=rng.choice([scenario.domain, rng.choice(tasks) if tasks else scenario.domain]),
     )
-    text = worded(attack.goal, injection.style, wording)
-    return laid_out(planted(attack.goal, text, injection.attack, marks), rng)
+    text = word_attack(attack.goal, injection.style, wording)
+    return lay_out(mark_payload(attack.goal, text, injection.attack, marks), rng)

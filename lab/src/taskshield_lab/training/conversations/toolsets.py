@@ -1,4 +1,4 @@
-"""Which tools an agent has in a made conversation, and their JSON schemas."""
+"""Chooses the tools of an agent in a made conversation, with their JSON schemas."""
 
 import re
 from collections.abc import Sequence, Set
@@ -16,10 +16,10 @@ _TYPES = (
 )
 
 
-def toolbox(
+def choose_tools(
     own: Sequence[Tool], used: Set[str], foreign: Sequence[Tool], rng: Random
 ) -> tuple[Tool, ...]:
-    """The scenario's tools with some that are not used left out and some others added, shuffled."""
+    """The scenario's tools without some unused ones and with some others, shuffled."""
     drop = rng.choice([0.0, 0.0, 0.3, 0.6])
     kept = [tool for tool in own if tool.name in used or rng.random() >= drop]
     names = {tool.name for tool in own}
@@ -33,8 +33,8 @@ def toolbox(
     return tuple(found)
 
 
-def specs(tools: Sequence[Tool]) -> tuple[ToolSpec, ...]:
-    """The tools as an agent gets them."""
+def tool_specs(tools: Sequence[Tool]) -> tuple[ToolSpec, ...]:
+    """The tools as they are declared to an agent."""
     return tuple(
         ToolSpec(
             name=tool.name,

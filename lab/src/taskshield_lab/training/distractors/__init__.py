@@ -1,1 +1,1 @@
-"""Requests and sentences of others, put into the data of a conversation."""
+"""Inserts requests and sentences of third parties into the data of a conversation."""

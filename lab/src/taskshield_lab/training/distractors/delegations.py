@@ -1,4 +1,4 @@
-"""How users tell an agent to do what some text asks for, and the tools that read such texts."""
+"""Texts by which users delegate to a text, and tools that read such texts."""
 
 from dataclasses import dataclass
 from random import Random
@@ -8,7 +8,7 @@ from taskshield.core.tools import ToolSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """A tool that returns a text."""
+    """A tool that reads a text."""
 
     name: str
     description: str
@@ -100,17 +100,17 @@ _HANDOVERS = (
     "You may do whatever the {thing} asks, but read it first.",
     "Deal with the latest {thing} in full.",
 )
-_ASIDE = 3
-"""Every third of these is kept for validation."""
+_VALIDATION = 3
+"""Every third of these is for validation."""
 
 
-def handed_over(reader: Reader, number: int, rng: Random, *, held_out: bool) -> str:
-    """A user's words by which what the reader returns is to be done; others where held out.
+def delegation_text(reader: Reader, number: int, rng: Random, *, held_out: bool) -> str:
+    """A user message that delegates to what the reader returns.
 
-    Some of them name the text by its number.
+    Some name the text by its number. Those for validation are never used in training.
     """
     chosen = [
-        words for number, words in enumerate(_HANDOVERS) if (number % _ASIDE == 0) == held_out
+        words for number, words in enumerate(_HANDOVERS) if (number % _VALIDATION == 0) == held_out
     ]
     words = rng.choice(chosen).replace("{thing}", reader.thing)
     return words.replace("{number}", str(number))

@@ -1,4 +1,4 @@
-"""Somebody's words put into the output of a tool, and where they and others stand then."""
+"""Inserts a text into a tool output and moves the labelled spans."""
 
 import re
 from collections.abc import Sequence
@@ -10,51 +10,51 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text
 from taskshield_lab.training.conversations.labelled import (
     LabelledConversation,
-    Moved,
+    OffsetMap,
     SpanLabel,
-    explained_anew,
+    shift_explanations,
 )
 
-Kind = Literal["wish", "echo", "obey", "benign"]
+InsertedKind = Literal["wish", "echo", "obey", "benign"]
 
-READABLE = 40
-"""Characters of a text from which on it can hold somebody's words among others."""
+MIN_LENGTH = 40
+"""Characters that an output must have for a text to be inserted."""
 _IN_QUOTES = re.compile(r"""(?:"[^"\\]{6,}"|'[^'\\]{6,}')(?=\s*[,}\]])""")
 _GAP = re.compile(r"(?<=[.!?])\s+|\n")
 
 
 def in_one_string(words: str) -> str:
-    """Words in a form that fits into a string of JSON as well."""
+    """The text in a form that fits into a string of JSON as well."""
     return words.replace('"', "'").replace("\\", "/")
 
 
-def readable(messages: Sequence[Message]) -> list[int]:
-    """The outputs that are long enough to hold somebody's wish."""
+def long_outputs(messages: Sequence[Message]) -> list[int]:
+    """The indices of the outputs that are long enough for an inserted text."""
     return [
         number
         for number, message in enumerate(messages)
-        if message.level is Level.TOOL and len(message.text) >= READABLE
+        if message.level is Level.TOOL and len(message.text) >= MIN_LENGTH
     ]
 
 
-class Held(NamedTuple):
-    """An output that holds somebody's words, and whose words stand where in it."""
+class Insertion(NamedTuple):
+    """An output with an inserted text, and its spans."""
 
     message: Message
     words: SpanLabel
     spans: tuple[SpanLabel, ...]
-    moved: Moved
-    """Where a stretch of the output stands now."""
+    offsets: OffsetMap
+    """From offsets in the old text to offsets in the new one."""
 
 
-def planted(
+def insert_words(
     output: Message,
     words: str,
     spans: Sequence[SpanLabel],
     rng: Random,
-    kind: Kind = "wish",
-) -> Held:
-    """Words put into one of an output's strings or between two of its sentences."""
+    kind: InsertedKind = "wish",
+) -> Insertion:
+    """The output with a text in one of its strings or between two of its sentences."""
     text = output.text
     places = [
         (at, lead, trail)
@@ -65,34 +65,40 @@ def planted(
     start, added = at + len(lead), len(lead) + len(words) + len(trail)
     own = SpanLabel(start=start, end=start + len(words), kind=kind)
 
-    def moved(start: int, end: int) -> tuple[int, int]:
+    def offsets(start: int, end: int) -> tuple[int, int]:
         later = added if start >= at else 0
         return start + later, end + later
 
     others = [
         SpanLabel(start=start, end=end, kind=span.kind)
         for span in spans
-        for start, end in [moved(span.start, span.end)]
+        for start, end in [offsets(span.start, span.end)]
     ]
     part = Text(text=f"{text[:at]}{lead}{words}{trail}{text[at:]}")
-    return Held(replace(output, parts=(part,)), own, (*others, own), moved)
+    return Insertion(replace(output, parts=(part,)), own, (*others, own), offsets)
 
 
-def with_words(
-    talk: LabelledConversation, output: int, words: str, kind: Kind, rng: Random
+def insert_into_conversation(
+    conversation: LabelledConversation, output: int, words: str, kind: InsertedKind, rng: Random
 ) -> LabelledConversation:
-    """A conversation with somebody's words in one of its outputs, by number of the message."""
-    held = planted(talk.messages[output], words, talk.spans.get(output, ()), rng, kind)
+    """The conversation with a text in the output of this index."""
+    inserted = insert_words(
+        conversation.messages[output], words, conversation.spans.get(output, ()), rng, kind
+    )
     return replace(
-        talk,
-        messages=(*talk.messages[:output], held.message, *talk.messages[output + 1 :]),
-        spans={**talk.spans, output: held.spans},
-        calls=explained_anew(talk.calls, output, held.moved),
+        conversation,
+        messages=(
+            *conversation.messages[:output],
+            inserted.message,
+            *conversation.messages[output + 1 :],
+        ),
+        spans={**conversation.spans, output: inserted.spans},
+        calls=shift_explanations(conversation.calls, output, inserted.offsets),
     )
 
 
 def _places(text: str) -> list[tuple[int, str, str]]:
-    """Where words fit into a text, with what goes before them and after them."""
+    """Positions for an inserted text, each with the characters before and after it."""
     quoted = [(match.end() - 1, " ", "") for match in _IN_QUOTES.finditer(text)]
     if text.lstrip()[:1] in ("{", "[") and quoted:
         return quoted

@@ -1,60 +1,65 @@
-"""What else stands in a conversation's data: what other people wish, and what they just say.
+"""Decides which distractors each conversation gets.
 
-A public wish is obeyed at the end, the task of another user is not, and the user's own task, wished
-by somebody else, is done anyway. What asks for nothing is nobody's business.
+The agent obeys a public request at the end. It ignores the task of another user, and it does the
+user's own task, which a third party asks for as well, anyway. Neutral sentences ask for nothing.
 """
 
 from collections import deque
 from random import Random
 
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.distractors.composed import wished
-from taskshield_lab.training.distractors.neutral_sentences import with_strangers
-from taskshield_lab.training.distractors.other_requests import echoed, overheard
-from taskshield_lab.training.distractors.public_rows import Pack
+from taskshield_lab.training.distractors.neutral_sentences import add_neutral_sentences
+from taskshield_lab.training.distractors.other_requests import add_other_request, add_same_request
+from taskshield_lab.training.distractors.public_conversations import add_obeyed_request
+from taskshield_lab.training.distractors.public_rows import PublicRows
 
-_STRANGE = 0.5
-"""Share of the conversations that get sentences from public texts that ask for nothing."""
-_WISHED = 0.4
-"""Share of the conversations without an attack that get one: a public wish, obeyed at the end."""
-_ECHOED = 0.5
-"""Share of the conversations in which the user's task is somebody's wish, where it can be."""
-_OVERHEARD = 0.3
-"""Share of the conversations in which another user's task is."""
+_NEUTRAL = 0.5
+"""Share of the conversations that get neutral sentences from public texts."""
+_PUBLIC = 0.4
+"""Share of the conversations without an attack that get a public one, obeyed at the end."""
+_SAME = 0.5
+"""Share of the conversations in which a third party asks for the user's task, if possible."""
+_OTHER = 0.3
+"""Share of the conversations in which a third party asks for another user's task."""
 _OTHERS = 64
-"""Conversations from which another user's task may come."""
+"""Number of latest conversations whose tasks may be inserted."""
 
 
 class DistractorMix:
-    """Puts such words into conversations, one after the other; the same for the same seed."""
+    """Adds distractors to conversations one after the other, the same ones for the same seed."""
 
-    def __init__(self, pack: Pack | None, seed: int) -> None:
-        self._pack = pack
+    def __init__(self, public_rows: PublicRows | None, seed: int) -> None:
+        self._public_rows = public_rows
         self._seed = seed
         self._others: deque[LabelledConversation] = deque(maxlen=_OTHERS)
 
-    def around(self, talk: LabelledConversation, *, public: bool = True) -> LabelledConversation:
-        """A conversation with some such words, or none.
+    def add_distractors(
+        self, conversation: LabelledConversation, *, public: bool = True
+    ) -> LabelledConversation:
+        """The conversation with some distractors, or none.
 
         Args:
-            talk: The conversation.
-            public: Whether it may get public words: those that are made of them have their own.
+            conversation: The conversation.
+            public: Whether it may get public texts; public conversations have their own.
         """
-        rng = Random(f"{self._seed}:{talk.id}:company")
-        found = talk
-        if public and self._pack is not None:
-            strange = Random(f"{self._seed}:{talk.id}:strangers")
-            if strange.random() < _STRANGE:
-                found = with_strangers(found, self._pack.statements, strange)
-            if talk.kind in ("clean", "benign") and rng.random() < _WISHED:
-                found = wished(found, self._pack, rng)
-        found = echoed(found, rng) if rng.random() < _ECHOED else found
+        # The words in the seeds stay: they decide which distractors a conversation gets.
+        rng = Random(f"{self._seed}:{conversation.id}:company")
+        found = conversation
+        if public and self._public_rows is not None:
+            neutral_rng = Random(f"{self._seed}:{conversation.id}:strangers")
+            if neutral_rng.random() < _NEUTRAL:
+                found = add_neutral_sentences(
+                    found, self._public_rows.neutral_sentences, neutral_rng
+                )
+            if conversation.kind in ("clean", "benign") and rng.random() < _PUBLIC:
+                found = add_obeyed_request(found, self._public_rows, rng)
+        found = add_same_request(found, rng) if rng.random() < _SAME else found
         others = [
             other
             for other in self._others
-            if other.lang == talk.lang and other.domain != talk.domain
+            if other.lang == conversation.lang and other.domain != conversation.domain
         ]
-        if others and rng.random() < _OVERHEARD:
-            found = overheard(found, rng.choice(others), rng)
-        self._others.append(talk)
+        if others and rng.random() < _OTHER:
+            found = add_other_request(found, rng.choice(others), rng)
+        self._others.append(conversation)
         return found

@@ -1,7 +1,7 @@
-"""Sentences from elsewhere that ask for nothing, put into the outputs of a conversation.
+"""Inserts neutral sentences of public texts, which ask for nothing, into outputs.
 
-What is planted comes from elsewhere, too. A network that sees nothing else from elsewhere learns
-that whatever does not sound like the rest of an output is an attack.
+Injected text is unlike the rest of an output, too. A network that sees no other inserted text
+learns that whatever differs from the rest of an output is an attack.
 """
 
 from collections.abc import Sequence
@@ -10,14 +10,18 @@ from random import Random
 from taskshield.judges.embedded.grammar.directive_openers import kind_of
 from taskshield.judges.embedded.text.segments import segments
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.distractors.insertion import in_one_string, readable, with_words
+from taskshield_lab.training.distractors.insertion import (
+    in_one_string,
+    insert_into_conversation,
+    long_outputs,
+)
 
 _SHORTEST, _LONGEST = 30, 300
 _MOST = 3
 
 
-def statements(texts: Sequence[str]) -> list[str]:
-    """The sentences of some texts that are long enough to say something and ask for nothing."""
+def find_neutral_sentences(texts: Sequence[str]) -> list[str]:
+    """The sentences of some texts that are long enough and ask for nothing."""
     return [
         in_one_string(" ".join(segment.text.split()))
         for text in texts
@@ -26,13 +30,15 @@ def statements(texts: Sequence[str]) -> list[str]:
     ]
 
 
-def with_strangers(
-    talk: LabelledConversation, said: Sequence[str], rng: Random
+def add_neutral_sentences(
+    conversation: LabelledConversation, sentences: Sequence[str], rng: Random
 ) -> LabelledConversation:
-    """A conversation with up to three of these sentences in its outputs, where any can hold one."""
-    outputs = readable(talk.messages)
-    if not outputs or not said:
-        return talk
+    """The conversation with up to three of these sentences in outputs that are long enough."""
+    outputs = long_outputs(conversation.messages)
+    if not outputs or not sentences:
+        return conversation
     for _ in range(rng.randint(1, _MOST)):
-        talk = with_words(talk, rng.choice(outputs), rng.choice(said), "benign", rng)
-    return talk
+        conversation = insert_into_conversation(
+            conversation, rng.choice(outputs), rng.choice(sentences), "benign", rng
+        )
+    return conversation

@@ -1,8 +1,8 @@
-"""Conversations in which somebody in the data asks for what a user wants: this one, or another.
+"""Inserts requests of third parties: for the user's own task, or for another user's task.
 
-Most that data asks for is an attack or nobody's business, and a network that sees nothing else
-learns that whatever data asks for is wrong. Both are said in the same voices: what tells them apart
-is what the user wants.
+Most requests in data are attacks or not meant for the agent. A network that sees no others learns
+that every request in data is wrong. Both kinds have the same wordings here, so only the user's task
+distinguishes them.
 """
 
 import re
@@ -13,11 +13,14 @@ from typing import Literal
 
 from taskshield.core.messages import ToolCall
 from taskshield.judges.embedded.evidence.argument_values import argument_values
-from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.distractors.insertion import in_one_string, readable, with_words
-from taskshield_lab.training.examples.examples import delegates
+from taskshield_lab.training.conversations.labelled import LabelledConversation, is_delegating
+from taskshield_lab.training.distractors.insertion import (
+    in_one_string,
+    insert_into_conversation,
+    long_outputs,
+)
 
-_VOICES: Sequence[str] = (
+_WORDINGS: Sequence[str] = (
     "{Do}.",
     "{Do}, please.",
     "Please {do}.",
@@ -31,101 +34,103 @@ _VOICES: Sequence[str] = (
     "Just a reminder to {do}.",
     "As agreed, {do}.",
 )
-"""How people ask for something."""
-_BARE = _VOICES[:1]
-"""What fits any language, and whole sentences."""
+"""Wordings of a request."""
+_BARE = _WORDINGS[:1]
+"""The wording for other languages and for whole sentences."""
 _SENTENCES = re.compile(r"[.!?]\s|\?$")
 _FORBIDDING = re.compile(r"(?i)\b(do not|don't|never|without)\b")
-"""Tasks that ask for nothing to be done; in other languages they are not told apart."""
+"""Tasks that forbid something; recognised in English only."""
 _LONGEST = 240
-"""Characters of a task that somebody else may word in the same way."""
+"""Characters of a task that can be inserted."""
 _DETAILED = 0.6
-"""Share of the wishes that name values of a good call that is made later."""
+"""Share of the requests that name values of a later good call."""
 _VALUES, _LONGEST_VALUE = 3, 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Chance:
-    """An output that can hold a wish, by number of its message, and what may be wished there."""
+class _Candidate:
+    """An output, by number of its message, and a task that can be inserted into it."""
 
     output: int
     task: str
     calls: Sequence[ToolCall]
-    """Good calls of whoever has the task, made later than that."""
+    """Later good calls of the user who has the task."""
 
 
-def echoed(talk: LabelledConversation, rng: Random) -> LabelledConversation:
-    """A conversation in which one of the user's tasks is somebody else's wish as well.
+def add_same_request(conversation: LabelledConversation, rng: Random) -> LabelledConversation:
+    """The conversation with a third party's request for one of the user's tasks.
 
-    Those stay as they are that have no output to hold it before a good call is made, and those in
-    which the user hands authority to anybody: who may wish what is then a matter of more than
-    words.
+    It stays as it is if no output before a good call is long enough, or if the user delegates: the
+    text alone then does not decide whose requests count.
     """
-    chances = [] if delegates(talk) else _chances(talk)
-    if not chances:
-        return talk
-    return _with(talk, rng.choice(chances), "echo", rng)
+    candidates = [] if is_delegating(conversation) else _candidates(conversation)
+    if not candidates:
+        return conversation
+    return _with(conversation, rng.choice(candidates), "echo", rng)
 
 
-def overheard(
-    talk: LabelledConversation, other: LabelledConversation, rng: Random
+def add_other_request(
+    conversation: LabelledConversation, other: LabelledConversation, rng: Random
 ) -> LabelledConversation:
-    """A conversation in whose data somebody wishes what the user of another one wants.
+    """The conversation with a third party's request for a task of another conversation.
 
-    Those stay as they are that `echoed` leaves alone, but for good calls, of which none is needed.
+    It stays as it is if no output is long enough or if the user delegates.
     """
-    outputs = [] if delegates(talk) else readable(talk.messages)
+    outputs = [] if is_delegating(conversation) else long_outputs(conversation.messages)
     tasks = [draft.text for drafts in other.tasks.values() for draft in drafts]
-    worded = [task for task in tasks if _can_be_wished(task)]
-    if not outputs or not worded:
-        return talk
+    insertable = [task for task in tasks if _is_insertable(task)]
+    if not outputs or not insertable:
+        return conversation
     made = [call for _, call in _good(other)]
-    found = _Chance(output=rng.choice(outputs), task=rng.choice(worded), calls=made)
-    return _with(talk, found, "wish", rng)
+    found = _Candidate(output=rng.choice(outputs), task=rng.choice(insertable), calls=made)
+    return _with(conversation, found, "wish", rng)
 
 
 def _with(
-    talk: LabelledConversation, found: _Chance, kind: Literal["echo", "wish"], rng: Random
+    conversation: LabelledConversation,
+    found: _Candidate,
+    kind: Literal["echo", "wish"],
+    rng: Random,
 ) -> LabelledConversation:
-    bare = talk.lang != "en" or _SENTENCES.search(found.task)
-    words = _said(rng.choice(_BARE if bare else _VOICES), found, rng)
-    return with_words(talk, found.output, words, kind, rng)
+    bare = conversation.lang != "en" or _SENTENCES.search(found.task)
+    words = _worded(rng.choice(_BARE if bare else _WORDINGS), found, rng)
+    return insert_into_conversation(conversation, found.output, words, kind, rng)
 
 
-def _chances(talk: LabelledConversation) -> list[_Chance]:
-    """Every wish of the user's in every output that comes after it."""
-    made = _good(talk)
+def _candidates(conversation: LabelledConversation) -> list[_Candidate]:
+    """Every task of the user with every output after it."""
+    made = _good(conversation)
     return [
-        _Chance(output=output, task=draft.text, calls=later)
-        for output in readable(talk.messages)
+        _Candidate(output=output, task=draft.text, calls=later)
+        for output in long_outputs(conversation.messages)
         for later in [[call for number, call in made if number > output]]
         if later
-        for asked, drafts in talk.tasks.items()
+        for asked, drafts in conversation.tasks.items()
         if asked < output
         for draft in drafts
-        if _can_be_wished(draft.text)
+        if _is_insertable(draft.text)
     ]
 
 
-def _good(talk: LabelledConversation) -> list[tuple[int, ToolCall]]:
-    """Good calls with side effects, each with the number of its message."""
+def _good(conversation: LabelledConversation) -> list[tuple[int, ToolCall]]:
+    """Aligned calls with side effects, each with the number of its message."""
     return [
         (number, call)
-        for number, message in enumerate(talk.messages)
+        for number, message in enumerate(conversation.messages)
         for call in message.tool_calls
-        if talk.calls[call.id].aligned and talk.calls[call.id].tier.side_effects
+        if conversation.calls[call.id].aligned and conversation.calls[call.id].tier.side_effects
     ]
 
 
-def _can_be_wished(task: str) -> bool:
+def _is_insertable(task: str) -> bool:
     return len(task) <= _LONGEST and not _FORBIDDING.search(task)
 
 
-def _said(voice: str, found: _Chance, rng: Random) -> str:
+def _worded(wording: str, found: _Candidate, rng: Random) -> str:
     bare = found.task.strip().rstrip(".!?")
     if found.calls and rng.random() < _DETAILED:
         named = [one.text for one in argument_values(rng.choice(found.calls)) if not one.trivial]
         short = [text for text in named if len(text) <= _LONGEST_VALUE and "\n" not in text]
         bare += f" ({', '.join(short[:_VALUES])})" if short else ""
     small, great = bare[:1].lower() + bare[1:], bare[:1].upper() + bare[1:]
-    return in_one_string(voice.replace("{do}", small).replace("{Do}", great))
+    return in_one_string(wording.replace("{do}", small).replace("{Do}", great))

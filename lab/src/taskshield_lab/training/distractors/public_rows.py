@@ -1,4 +1,4 @@
-"""The rows of public data that conversations are composed of, one side of them at a time."""
+"""Reads the rows of public data that conversations are composed of."""
 
 import json
 import re
@@ -12,8 +12,8 @@ from typing import Any, Literal
 from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.engine.risk_tiers import tier_of
-from taskshield_lab.training.distractors.insertion import READABLE, in_one_string
-from taskshield_lab.training.distractors.neutral_sentences import statements
+from taskshield_lab.training.distractors.insertion import MIN_LENGTH, in_one_string
+from taskshield_lab.training.distractors.neutral_sentences import find_neutral_sentences
 from taskshield_lab.training.examples.public_pairs import is_right_call, read_rows
 
 Row = dict[str, Any]
@@ -31,7 +31,7 @@ _REQUESTS = (
     "tooltalk",
     "workbench",
 )
-"""Sources of pairs in which users speak for themselves, under MIT or Apache-2.0."""
+"""Sources of requests in users' own words, under MIT or Apache-2.0."""
 _TEXTS = (
     "18f_handbook",
     "email_intent",
@@ -41,32 +41,31 @@ _TEXTS = (
     "workbench_emails",
 )
 """Sources of texts that tools may return."""
-_SAYING = ("bipia",)
-"""Sources of sentences that ask for nothing, beside those texts."""
+_SENTENCES = ("bipia",)
+"""Further sources of neutral sentences."""
 
 _MOST_ROWS, _MOST_TEXTS = 3000, 600
-"""Taken of one source, so that none of them sets the tone."""
-_LONGEST_REQUEST, _LONGEST_WISH, _LONGEST_TEXT = 900, 330, 1500
+"""Limits for each source, so that none dominates."""
+_LONGEST_REQUEST, _LONGEST_INSERTED, _LONGEST_TEXT = 900, 330, 1500
 _LONG_NUMBER = re.compile(r"\d{6,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pack:
-    """One side of the public data, as far as conversations can be composed of it."""
+class PublicRows:
+    """One side of the public data, without rows that are of no use in a conversation."""
 
     side: Side
     rows: Sequence[Row]
-    wishes: Sequence[Row]
+    requests: Sequence[Row]
     """Rows whose call has side effects and whose request is short and complete in itself."""
-    near: Mapping[str, Sequence[Row]]
-    """The wishes by domain."""
+    requests_by_domain: Mapping[str, Sequence[Row]]
     texts: Sequence[str]
-    statements: Sequence[str]
-    """Sentences that ask for nothing, of these texts and others."""
+    neutral_sentences: Sequence[str]
+    """Sentences of these texts and others that ask for nothing."""
 
 
-def read_pack(folder: Path, side: Side) -> Pack:
-    """One side of the pack in this folder; the same rows whoever reads it."""
+def read_public_rows(folder: Path, side: Side) -> PublicRows:
+    """One side of the public data in this folder, always the same rows."""
     rows: list[Row] = []
     for source in _REQUESTS:
         found = [
@@ -75,23 +74,23 @@ def read_pack(folder: Path, side: Side) -> Pack:
             if row["split"] == side and _is_usable(row)
         ]
         rows += _some(found, _MOST_ROWS, source)
-    wishes = [row for row in rows if _is_wish(row)]
-    near: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in wishes:
-        near[row["domain"]].append(row)
+    requests = [row for row in rows if _is_request(row)]
+    by_domain: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in requests:
+        by_domain[row["domain"]].append(row)
     texts = _harmless(folder, _TEXTS, side)
-    return Pack(
+    return PublicRows(
         side=side,
         rows=rows,
-        wishes=wishes,
-        near=near,
+        requests=requests,
+        requests_by_domain=by_domain,
         texts=texts,
-        statements=statements([*texts, *_harmless(folder, _SAYING, side)]),
+        neutral_sentences=find_neutral_sentences([*texts, *_harmless(folder, _SENTENCES, side)]),
     )
 
 
 def _harmless(folder: Path, sources: Sequence[str], side: Side) -> list[str]:
-    """Texts in which nobody has planted anything."""
+    """Texts without an injection."""
     texts: list[str] = []
     for source in sources:
         found = [
@@ -101,7 +100,7 @@ def _harmless(folder: Path, sources: Sequence[str], side: Side) -> list[str]:
         ]
         chosen = _some(found, _MOST_TEXTS, source)
         whole = [(row.get("context") or row["text"])[:_LONGEST_TEXT] for row in chosen]
-        texts += [text for text in whole if len(text) >= READABLE]
+        texts += [text for text in whole if len(text) >= MIN_LENGTH]
     return texts
 
 
@@ -111,33 +110,33 @@ def _some(rows: list[Row], most: int, source: str) -> list[Row]:
 
 
 def _is_usable(row: Row) -> bool:
-    """Whether a row is a right call with values that its conversation explains."""
+    """Whether a row is a right call with values that its conversation has."""
     if not is_right_call(row):
         return False
-    told = " ".join((*row["goal"], *(past["text"] for past in row["history"])))
+    said = " ".join((*row["goal"], *(past["text"] for past in row["history"])))
     given = _LONG_NUMBER.findall(json.dumps(row["call"]["args"]))
-    return len(" ".join(row["goal"])) <= _LONGEST_REQUEST and all(one in told for one in given)
+    return len(" ".join(row["goal"])) <= _LONGEST_REQUEST and all(one in said for one in given)
 
 
-def _is_wish(row: Row) -> bool:
-    short = len(row["goal"]) == 1 and len(wish_of(row)) <= _LONGEST_WISH
-    heard = any(past["role"] == "tool" for past in row["history"])
-    return short and not heard and tier_of_call(row).side_effects
+def _is_request(row: Row) -> bool:
+    short = len(row["goal"]) == 1 and len(request_of(row)) <= _LONGEST_INSERTED
+    has_output = any(past["role"] == "tool" for past in row["history"])
+    return short and not has_output and tier_of_call(row).side_effects
 
 
-def wish_of(row: Row) -> str:
-    """What a row asks for, in one line that can be planted."""
+def request_of(row: Row) -> str:
+    """The request of a row as one line that can be inserted."""
     return in_one_string(" ".join(row["goal"][0].split()))
 
 
 def tier_of_call(row: Row) -> Tier:
-    """The risk tier of a row's call, as it is inferred in use."""
+    """The risk tier of a row's call as inferred in use."""
     tools = {tool.name: tool for tool in specs_of(row)}
     return tier_of(row["call"]["name"], tools, Policy())
 
 
 def specs_of(row: Row) -> tuple[ToolSpec, ...]:
-    """The tools that a row offers."""
+    """The tools of a row."""
     return tuple(
         ToolSpec(name=tool["name"], description=tool.get("description", ""))
         for tool in row["tools"]

@@ -1,1 +1,1 @@
-"""From labelled conversations and public pairs to training examples."""
+"""Makes training examples of labelled conversations and public data."""

@@ -1,8 +1,8 @@
-"""A second source: public pairs of request and call, and texts with and without injections.
+"""Training examples of public data: pairs of request and call, texts with and without injections.
 
-The rows are isolated, so they teach only what can be learnt from isolated rows: whether an
-instruction asks for a call, and which words try to direct an agent. They are third-party data and
-not part of the project; the folder is given by whoever trains. NOTICE names the sources.
+The rows are isolated. So they show only whether an instruction asks for a call, and which words try
+to direct an agent. They are third-party data and not part of the project; `--alignment` names their
+folder. NOTICE names the sources.
 """
 
 import gzip
@@ -19,9 +19,10 @@ from taskshield.judges.embedded.evidence.call_evidence import CallEvidence, coll
 from taskshield.judges.embedded.evidence.conversation_index import ConversationIndex
 from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.text.segments import segments
-from taskshield_lab.training.examples.examples import Label, OutputExample, swapped
+from taskshield_lab.training.examples.instruction_pairs import swap_value
+from taskshield_lab.training.examples.output_examples import Label, OutputExample
 
-PAIRS = (
+PAIR_SOURCES = (
     "acebench",
     "apibank",
     "bfcl",
@@ -37,7 +38,7 @@ PAIRS = (
 )
 """Sources of pairs with arguments, under MIT or Apache-2.0."""
 
-DIRECTIVES = (
+DIRECTIVE_SOURCES = (
     "18f_handbook",
     "bipia",
     "email_intent",
@@ -51,11 +52,11 @@ DIRECTIVES = (
 """Sources of texts, under MIT, Apache-2.0 or in the public domain."""
 
 _MOST = 3000
-"""Rows taken of one source, so that none of them sets the tone."""
+"""Rows of each source, so that none dominates."""
 
 
-def asked(
-    folder: Path, rng: Random, sources: Sequence[str] = PAIRS
+def public_instruction_pairs(
+    folder: Path, rng: Random, sources: Sequence[str] = PAIR_SOURCES
 ) -> Iterator[tuple[inputs.Pair, float]]:
     """Requests and calls: the right call, one with another value, and one of another task."""
     for source in sources:
@@ -73,16 +74,16 @@ def asked(
             request = " ".join(" ".join(row["goal"]).split())[-360:]
             evidence = _evidence(row, request)
             yield inputs.asks(request, evidence), 1.0
-            yield from swapped(request, evidence, rng)
+            yield from swap_value(request, evidence, rng)
             other = rng.choice(by_domain[row["domain"]])
             if other["task"] != row["task"] and other["goal"] != row["goal"]:
                 yield inputs.asks(request, _evidence(other, request)), 0.0
 
 
-def heard(
-    folder: Path, rng: Random, sources: Sequence[str] = DIRECTIVES
+def public_output_examples(
+    folder: Path, rng: Random, sources: Sequence[str] = DIRECTIVE_SOURCES
 ) -> Iterator[OutputExample]:
-    """Texts as tool output, each segment with whose words it holds."""
+    """Texts as tool outputs in labelled segments."""
     for source in sources:
         path = folder / "directives" / f"{source}.jsonl.gz"
         rows = [row for row in read_rows(path) if row["split"] == "train"]

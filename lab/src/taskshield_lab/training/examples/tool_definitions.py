@@ -1,6 +1,6 @@
-"""Descriptions of tools, some of them poisoned, as outputs that the model learns from.
+"""Training examples of tool definitions, some of them poisoned.
 
-The gateway shows them to the judge as the output of no tool in particular.
+The MCP gateway shows them to the judge as the output of an unnamed tool.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,20 +8,20 @@ from random import Random
 
 from taskshield.judges.embedded.text.segments import segments
 from taskshield_lab.training.conversations.labelled import LabelledConversation, SpanLabel
-from taskshield_lab.training.examples.examples import OutputExample, label_of
-from taskshield_lab.training.sources.scenarios import Definition
+from taskshield_lab.training.examples.output_examples import OutputExample, label_of
+from taskshield_lab.training.sources.scenarios import ToolDefinition
 
 _POISONED = 0.5
-"""Share of the tools of an attacked conversation that ask for what its attacker wants."""
+"""Share of the tools in an attacked conversation whose description has the attack."""
 
 
-def heard(definition: Definition) -> OutputExample:
-    """A written definition: what it tells the agent is its business, but for what is planted."""
-    return _output(definition.texts, definition.planted)
+def definition_example(definition: ToolDefinition) -> OutputExample:
+    """A hand-written definition: only the injected texts are attacks."""
+    return _output(definition.texts, definition.injected)
 
 
-def of_tools(conversation: LabelledConversation, rng: Random) -> Iterator[OutputExample]:
-    """One of a conversation's tools, perhaps with its attacker's words in the description."""
+def tool_examples(conversation: LabelledConversation, rng: Random) -> Iterator[OutputExample]:
+    """One tool of a conversation, perhaps with the attack in its description."""
     spec = rng.choice(conversation.tools)
     texts = list(spec.texts)
     if not texts:
@@ -32,15 +32,15 @@ def of_tools(conversation: LabelledConversation, rng: Random) -> Iterator[Output
         for span in spans
         if span.kind == "attack"
     ]
-    planted = [rng.choice(words)] if words and rng.random() < _POISONED else []
+    injected = [rng.choice(words)] if words and rng.random() < _POISONED else []
     place = rng.randrange(len(texts))
-    texts[place] = rng.choice((" ", "\n", "\n\n")).join([texts[place], *planted])
-    yield _output(texts, planted)
+    texts[place] = rng.choice((" ", "\n", "\n\n")).join([texts[place], *injected])
+    yield _output(texts, injected)
 
 
-def _output(texts: Sequence[str], planted: Sequence[str]) -> OutputExample:
+def _output(texts: Sequence[str], injected: Sequence[str]) -> OutputExample:
     whole = "\n".join(texts)
-    starts = [(whole.index(words), len(words)) for words in planted]
+    starts = [(whole.index(words), len(words)) for words in injected]
     spans = [SpanLabel(start=at, end=at + size, kind="attack") for at, size in starts]
     found = segments(whole)
     return OutputExample(

@@ -1,1 +1,1 @@
-"""Cross-validation, and the classifier and thresholds fitted on it."""
+"""Cross-validation of networks; the decision and its figures, fitted on the predictions."""

@@ -1,24 +1,20 @@
-"""A network taught without some domains and styles, and what it says about them.
+"""A network's predictions on the domains and styles that were left out of its training.
 
-The whole path is walked as it is in use: segments are tagged, directives grow from them, evidence
-is gathered with what was found, and the model is asked about every call.
+Conversations are read as in use: segments are tagged, directives grow from them, evidence is
+collected with these directives, and the network scores every call.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from random import Random
-from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from taskshield.core.levels import Level
 from taskshield.judges.embedded.decision.features import (
     NetworkScores,
-    feature_list,
     features,
     network_scores,
 )
@@ -29,281 +25,168 @@ from taskshield.judges.embedded.network.encoding import SILENT, output_ids, pair
 from taskshield.judges.embedded.tasks.user_tasks import read_tasks
 from taskshield.judges.embedded.text.segments import Segment
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.examples.examples import (
-    CallExample,
-    Flags,
-    Label,
-    OutputExample,
-    heard,
-    judged,
-)
+from taskshield_lab.training.examples.call_examples import CallExample, Flags, call_examples
+from taskshield_lab.training.examples.output_examples import OutputExample, output_examples
+from taskshield_lab.training.fitting.fold_predictions import Column, FoldPredictions, Limits, View
+from taskshield_lab.training.fitting.tag_limits import fit_limits
 from taskshield_lab.training.network.labelled_tokens import ASKS, SERVES
 from taskshield_lab.training.network.network import Network
-from taskshield_lab.training.network.training_loop import ask
+from taskshield_lab.training.network.training_loop import predict
 
-Column = NDArray[np.generic]
-
-View = Literal["judged", "unnoticed", "alarmed"]
-"""How a conversation was read: with what the network finds in it; as if nothing in it had been
-noticed, because tomorrow's attackers write what no one has seen; as if every imperative in it had
-been, because in a place where people talk as nobody does here the network is easily alarmed."""
-
-FALSE_OUTPUTS = 0.035
-"""Share of outputs without any directive in which one may be found."""
-FALSE_DELEGATED = 0.1
-"""The same for outputs with directives that the user's delegation covers."""
-FALSE_NEIGHBOURS = 0.03
-"""Share of harmless segments that may join a directive beside them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """From which logit on a segment is taken for planted."""
-
-    planted: float
-    planted_delegated: float
-    joined: float
-
-
-_LIMITS = tuple(field.name for field in fields(Limits))
-_TABLES = ("tags", "calls", "definitions")
-"""Findings that are columns."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoldPredictions:
-    """What a network said about conversations that it did not know, as columns."""
-
-    limits: Limits
-    tags: dict[str, Column]
-    """Segments: `logit`, `label`, `output` (its number)."""
-    calls: dict[str, Column]
-    """Calls and plans: `features`, `aligned`, `kind`, `tier`, `delegating`, `domain`, `setting`,
-    `lang`, `view`, `talk` (the number of the conversation)."""
-    definitions: dict[str, Column]
-    """Definitions of tools: the highest `logit` of a segment, and whether it is `poisoned`."""
-    names: tuple[str, ...] = feature_list()
-    """Of the features, in their order; those about words aside are the last."""
-
-    def save(self, path: Path) -> None:
-        """Write them down."""
-        limits = np.array(astuple(self.limits))
-        columns = {
-            f"{part}.{name}": column
-            for part in _TABLES
-            for name, column in getattr(self, part).items()
-        }
-        np.savez_compressed(
-            path,
-            limits=limits,
-            names=np.array(self.names),
-            **columns,
-        )
-
-    @classmethod
-    def load(cls, path: Path) -> "FoldPredictions":
-        """Read them again, without features that there were and are no more."""
-        with np.load(path, allow_pickle=False) as found:
-            limits = Limits(**dict(zip(_LIMITS, map(float, found["limits"]), strict=True)))
-            parts: dict[str, dict[str, Column]] = {part: {} for part in _TABLES}
-            for name in found.files:
-                part, _, column = name.partition(".")
-                if column:
-                    parts[part][column] = found[name]
-            known = np.isin(found["names"], feature_list())
-            names = tuple(map(str, found["names"][known]))
-        parts["calls"]["features"] = parts["calls"]["features"][:, known]
-        return cls(limits=limits, names=names, **parts)
-
-
-Spread = Callable[
+ParallelMap = Callable[
     [Callable[..., list[CallExample]], Iterable[tuple[LabelledConversation, Flags]]],
     Iterable[list[CallExample]],
 ]
-"""Runs a function over many conversations, perhaps in several processes."""
+"""Calls a function for many conversations, perhaps in several processes."""
 
 
-def examined(
+def predict_conversations(
     network: Network,
     conversations: Sequence[LabelledConversation],
     definitions: Sequence[OutputExample],
     tokenizer: Tokenizer,
-    spread: Spread,
-    given: Limits | None = None,
+    parallel: ParallelMap,
+    limits: Limits | None = None,
 ) -> FoldPredictions:
-    """Ask a network about conversations from beginning to end, and about definitions of tools.
+    """A network's predictions on whole conversations and on tool definitions.
 
-    Directives are found with the limits that are given, or else with those that fit these
+    Directives are found with the given limits; without them, with those that fit these
     conversations.
     """
-    outputs = [(number, one) for number, talk in enumerate(conversations) for one in heard(talk)]
-    logits = _logits(network, [one for _, one in outputs], tokenizer)
-    tags = _tag_columns([one for _, one in outputs], logits)
-    limits = given or limits_of(tags["logit"], tags["label"], tags["output"].astype(np.int64))
+    outputs = [
+        (number, output)
+        for number, conversation in enumerate(conversations)
+        for output in output_examples(conversation)
+    ]
+    logits = _segment_logits(network, [output for _, output in outputs], tokenizer)
+    tags = _tag_columns([output for _, output in outputs], logits)
+    limits = limits or fit_limits(tags)
     flags: list[dict[int, frozenset[int]]] = [{} for _ in conversations]
     alarmed: list[dict[int, frozenset[int]]] = [{} for _ in conversations]
-    obeying = [_obeys_somebody(talk) for talk in conversations]
-    for (number, one), said in zip(outputs, logits, strict=True):
-        seed = limits.planted_delegated if obeying[number] else limits.planted
-        found = frozenset(_grown(one, said, seed, limits.joined))
-        flags[number][one.message] = found
-        alarmed[number][one.message] = found | _imperatives(one)
+    delegating = [_seems_delegating(conversation) for conversation in conversations]
+    for (number, output), row in zip(outputs, logits, strict=True):
+        seed = limits.injected_delegated if delegating[number] else limits.injected
+        segments = [Segment(0, 0, piece) for piece in output.pieces]
+        found = frozenset(directive_segments(segments, row, seed=seed, joined=limits.joined))
+        flags[number][output.message] = found
+        alarmed[number][output.message] = found | _imperatives(output)
     readings: dict[View, list[tuple[LabelledConversation, Flags]]] = {
         "judged": list(zip(conversations, flags, strict=True)),
         "unnoticed": [
-            (talk, {})
-            for talk, found in zip(conversations, flags, strict=True)
-            if talk.kind == "attacked" and any(found.values())
+            (conversation, {})
+            for conversation, found in zip(conversations, flags, strict=True)
+            if conversation.kind == "attacked" and any(found.values())
         ],
         "alarmed": [
-            (talk, more)
-            for talk, found, more in zip(conversations, flags, alarmed, strict=True)
+            (conversation, more)
+            for conversation, found, more in zip(conversations, flags, alarmed, strict=True)
             if more != found
         ],
     }
-    made = {
-        view: _spread_out(spread, partial(_judged, plans=view == "judged"), read)
+    examples = {
+        view: [
+            call
+            for some in parallel(partial(_call_examples, plans=view == "judged"), read)
+            for call in some
+        ]
         for view, read in readings.items()
     }
-    calls = [call for some in made.values() for call in some]
-    columns = _call_columns(calls, _opinions(network, calls, tokenizer))
-    columns["view"] = np.repeat(list(made), [len(some) for some in made.values()])
-    numbers = {talk.id: number for number, talk in enumerate(conversations)}
+    calls = [call for some in examples.values() for call in some]
+    columns = _call_columns(calls, _call_scores(network, calls, tokenizer))
+    columns["view"] = np.repeat(list(examples), [len(some) for some in examples.values()])
+    numbers = {conversation.id: number for number, conversation in enumerate(conversations)}
     columns["talk"] = np.array([numbers[call.conversation] for call in calls])
+    definition_logits = _segment_logits(network, definitions, tokenizer)
     return FoldPredictions(
         limits=limits,
         tags=tags,
         calls=columns,
         definitions={
-            "logit": np.array([max(x) for x in _logits(network, definitions, tokenizer)]),
+            "logit": np.array([max(row) for row in definition_logits]),
             "poisoned": np.array(["attack" in one.labels for one in definitions]),
         },
     )
 
 
-def _spread_out(
-    spread: Spread,
-    function: Callable[..., list[CallExample]],
-    given: Iterable[tuple[LabelledConversation, Flags]],
+def _call_examples(
+    conversation: LabelledConversation, flags: Flags, *, plans: bool
 ) -> list[CallExample]:
-    return [call for some in spread(function, given) for call in some]
+    return list(call_examples(conversation, flags, Random(conversation.id), plans=plans))
 
 
-def _judged(talk: LabelledConversation, flags: Flags, *, plans: bool) -> list[CallExample]:
-    return list(judged(talk, flags, Random(talk.id), plans=plans))
+def _imperatives(output: OutputExample) -> frozenset[int]:
+    """The segments that ask for something."""
+    return frozenset(number for number, label in enumerate(output.labels) if label != "plain")
 
 
-def _imperatives(one: OutputExample) -> frozenset[int]:
-    """The segments that ask somebody for something."""
-    return frozenset(number for number, label in enumerate(one.labels) if label != "plain")
+def _seems_delegating(conversation: LabelledConversation) -> bool:
+    """Whether the judge finds a delegation in what the user says."""
+    texts = [message.text for message in conversation.messages if message.level is Level.USER]
+    return any(draft.source for text in texts for draft in read_tasks(text))
 
 
-def _obeys_somebody(talk: LabelledConversation) -> bool:
-    """Whether the user is understood to have told the agent to obey somebody."""
-    asked = [message.text for message in talk.messages if message.level is Level.USER]
-    return any(draft.source for text in asked for draft in read_tasks(text))
-
-
-def _grown(one: OutputExample, logits: Sequence[float], seed: float, joined: float) -> list[int]:
-    segments = [Segment(0, 0, piece) for piece in one.pieces]
-    return directive_segments(segments, logits, seed=seed, joined=joined)
-
-
-def _logits(
+def _segment_logits(
     network: Network, outputs: Sequence[OutputExample], tokenizer: Tokenizer
 ) -> list[list[float]]:
+    """The logit of every segment of every output."""
     sequences = [
-        (n, e)
-        for n, one in enumerate(outputs)
-        for e in output_ids(tokenizer, one.heading, one.pieces)
+        (number, sequence)
+        for number, output in enumerate(outputs)
+        for sequence in output_ids(tokenizer, output.heading, output.pieces)
     ]
-    tags, _ = ask(network, [encoded for _, encoded in sequences])
-    logits = [[SILENT] * len(one.pieces) for one in outputs]
-    for (output, encoded), said in zip(sequences, tags, strict=True):
-        for (_, number), logit in zip(encoded.marks, said, strict=True):
-            logits[output][number] = logit
+    tags, _ = predict(network, [sequence for _, sequence in sequences])
+    logits = [[SILENT] * len(output.pieces) for output in outputs]
+    for (number, sequence), row in zip(sequences, tags, strict=True):
+        for (_, segment), logit in zip(sequence.marks, row, strict=True):
+            logits[number][segment] = logit
     return logits
 
 
-def limits_of(logits: Column, labels: Column, outputs: NDArray[np.int64]) -> Limits:
-    """The limits that keep false alarms at the rates above."""
-    said = logits.astype(np.float64)
-    most = strongest(said, outputs)
-    attacked, obeyed = (holding(label, labels, outputs) for label in ("attack", "obey"))
-    clean, delegated = most[~attacked & ~obeyed], most[~attacked & obeyed]
-    planted = float(np.quantile(clean, 1 - FALSE_OUTPUTS))
-    obeying = float(np.quantile(delegated, 1 - FALSE_DELEGATED)) if len(delegated) else planted
-    harmless = said[labels != "attack"]
-    return Limits(
-        planted=planted,
-        planted_delegated=max(planted, obeying),
-        joined=min(planted, float(np.quantile(harmless, 1 - FALSE_NEIGHBOURS))),
-    )
-
-
-def holding(label: Label, labels: Column, outputs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which outputs have a segment with this label."""
-    found = np.zeros(int(outputs.max()) + 1, bool)
-    found[outputs[labels == label]] = True
-    return found
-
-
-def telling(outputs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which outputs have more than one segment: "saved." is half of all and never in doubt."""
-    return np.bincount(outputs) > 1
-
-
-def strongest(logits: NDArray[np.float64], outputs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The highest logit of each output."""
-    most = np.full(int(outputs.max()) + 1, -np.inf)
-    np.maximum.at(most, outputs, logits)
-    return most
-
-
-def _opinions(
+def _call_scores(
     network: Network, calls: Sequence[CallExample], tokenizer: Tokenizer
 ) -> list[NetworkScores]:
+    """What the network's heads for pairs say of every call."""
     acting = [call for call in calls if acts(call.evidence.kind)]
-    asked = [
+    questions = [
         (number, pair)
         for number, call in enumerate(calls)
         for pair in inputs.asks_inputs(call.evidence)
     ]
-    pairs = [inputs.serves(call.evidence) for call in acting] + [pair for _, pair in asked]
-    _, said = ask(network, [pair_ids(tokenizer, *pair) for pair in pairs])
-    serving = (float(row[SERVES]) for row in said)
-    told: list[list[float]] = [[] for _ in calls]
-    for (number, _), row in zip(asked, said[len(acting) :], strict=True):
-        told[number].append(float(row[ASKS]))
-    opinions = [
+    pairs = [inputs.serves(call.evidence) for call in acting] + [pair for _, pair in questions]
+    _, logits = predict(network, [pair_ids(tokenizer, *pair) for pair in pairs])
+    serving = (float(row[SERVES]) for row in logits)
+    asking: list[list[float]] = [[] for _ in calls]
+    for (number, _), row in zip(questions, logits[len(acting) :], strict=True):
+        asking[number].append(float(row[ASKS]))
+    scores = [
         network_scores(call.evidence, next(serving) if acts(call.evidence.kind) else 0.0, asks)
-        for call, asks in zip(calls, told, strict=True)
+        for call, asks in zip(calls, asking, strict=True)
     ]
-    return _with_directs(network, calls, opinions, tokenizer)
+    return _with_directs(network, calls, scores, tokenizer)
 
 
 def _with_directs(
     network: Network,
     calls: Sequence[CallExample],
-    opinions: list[NetworkScores],
+    scores: list[NetworkScores],
     tokenizer: Tokenizer,
 ) -> list[NetworkScores]:
-    """Opinions, and how much the loudest words aside, by themselves, try to direct the agent."""
-    words = [
-        (number, encoded)
-        for number, (call, said) in enumerate(zip(calls, opinions, strict=True))
-        if said.loudest is not None
-        for encoded in output_ids(
+    """The scores, with the tag of the related sentence that asks most, read by itself."""
+    sentences = [
+        (number, sequence)
+        for number, (call, score) in enumerate(zip(calls, scores, strict=True))
+        if score.loudest is not None
+        for sequence in output_ids(
             tokenizer,
             inputs.heading("", call.evidence.request),
-            [call.evidence.related[said.loudest].directive.text],
+            [call.evidence.related[score.loudest].directive.text],
         )
     ]
-    tags, _ = ask(network, [encoded for _, encoded in words])
-    found = list(opinions)
-    for (number, _), (logit,) in zip(words, tags, strict=True):
-        found[number] = replace(found[number], directs=logit)
-    return found
+    tags, _ = predict(network, [sequence for _, sequence in sentences])
+    completed = list(scores)
+    for (number, _), (logit,) in zip(sentences, tags, strict=True):
+        completed[number] = replace(completed[number], directs=logit)
+    return completed
 
 
 def _tag_columns(
@@ -311,18 +194,18 @@ def _tag_columns(
 ) -> dict[str, Column]:
     sizes = [len(one.pieces) for one in outputs]
     return {
-        "logit": np.array([x for said in logits for x in said], np.float32),
+        "logit": np.array([logit for row in logits for logit in row], np.float32),
         "label": np.array([label for one in outputs for label in one.labels]),
         "output": np.repeat(np.arange(len(outputs)), sizes),
     }
 
 
 def _call_columns(
-    calls: Sequence[CallExample], opinions: Sequence[NetworkScores]
+    calls: Sequence[CallExample], scores: Sequence[NetworkScores]
 ) -> dict[str, Column]:
     rows = [
-        list(features(call.evidence, said).values())
-        for call, said in zip(calls, opinions, strict=True)
+        list(features(call.evidence, score).values())
+        for call, score in zip(calls, scores, strict=True)
     ]
     return {
         "features": np.array(rows, np.float32),

@@ -1,1 +1,1 @@
-"""The trainable network: batches, the training loop, the export to ONNX."""
+"""The trainable network: token examples, batches, training loop, export to ONNX."""

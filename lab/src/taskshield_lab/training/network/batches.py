@@ -1,6 +1,6 @@
-"""Sequences and lessons as columns: they cross processes in one piece, and no loop makes a batch.
+"""Sequences and token examples as columns, which cross processes fast and need no loop for a batch.
 
-Half a million lessons as objects take nearly as long to hand from process to process as to make.
+Half a million examples as objects take nearly as long to pass between processes as to make.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,23 +13,23 @@ from numpy.typing import NDArray
 from taskshield.judges.embedded.network.encoding import Encoded
 from taskshield_lab.training.network.labelled_tokens import TokenExample
 
-Numbers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 TAG = -1
-"""Stands for the head that tags segments."""
-_ANSWER = np.dtype([("head", "i1"), ("place", "i2"), ("right", "f4"), ("weight", "f4")])
-"""An `Answer`."""
+"""The number of the head that tags segments."""
+_TARGET = np.dtype([("head", "i1"), ("position", "i2"), ("value", "f4"), ("weight", "f4")])
+"""A `Target`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sequences:
-    """Many sequences, their ids one behind the other."""
+    """Sequences with all their ids in one array."""
 
     ids: NDArray[np.uint16]
-    starts: Numbers
-    """Where each begins, and behind them where the last one ends."""
-    firsts: Numbers
-    """How many tokens of each belong to its first part."""
+    starts: Integers
+    """The start of each sequence, then the end of the last one."""
+    firsts: Integers
+    """Number of tokens in the first part of each sequence."""
 
     @classmethod
     def of(cls, encoded: Sequence[Encoded]) -> "Sequences":
@@ -41,12 +41,12 @@ class Sequences:
         )
 
     @property
-    def sizes(self) -> Numbers:
-        """How many tokens each has."""
+    def sizes(self) -> Integers:
+        """Number of tokens of each sequence."""
         return np.diff(self.starts)
 
-    def batch(self, numbers: Sequence[int]) -> tuple[Numbers, Numbers, Numbers]:
-        """Ids, types and mask of some of them, a row for each."""
+    def batch(self, numbers: Sequence[int]) -> tuple[Integers, Integers, Integers]:
+        """Ids, types and mask of some sequences, a row for each."""
         places, sizes = _within(self.starts, numbers)
         column = np.arange(sizes.max())
         mask = column < sizes[:, None]
@@ -58,32 +58,32 @@ class Sequences:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenExamples:
-    """Many lessons."""
+    """Token examples with all their targets in one array."""
 
     sequences: Sequences
-    answers: NDArray[np.void]
-    """One behind the other, as `_ANSWER`; `TAG` where an answer names no head."""
-    starts: Numbers
-    """Where those of each lesson begin, and behind them where the last one's end."""
+    targets: NDArray[np.void]
+    """As `_TARGET`; the head is `TAG` for a target without one."""
+    starts: Integers
+    """The start of each example's targets, then the end of the last one's."""
 
     @classmethod
-    def of(cls, lessons: Iterable[TokenExample]) -> "TokenExamples":
-        """Lessons as columns."""
-        whole = list(lessons)
+    def of(cls, examples: Iterable[TokenExample]) -> "TokenExamples":
+        """The examples as columns."""
+        whole = list(examples)
         rows = [
-            (TAG if one.head is None else one.head, one.place, one.right, one.weight)
-            for lesson in whole
-            for one in lesson.answers
+            (TAG if one.head is None else one.head, one.position, one.value, one.weight)
+            for example in whole
+            for one in example.targets
         ]
         return cls(
-            Sequences.of([lesson.sequence for lesson in whole]),
-            np.array(rows, _ANSWER),
-            _starts(len(lesson.answers) for lesson in whole),
+            Sequences.of([example.sequence for example in whole]),
+            np.array(rows, _TARGET),
+            _starts(len(example.targets) for example in whole),
         )
 
     @classmethod
     def joined(cls, parts: Iterable["TokenExamples"]) -> "TokenExamples":
-        """The lessons of all parts, in their order."""
+        """The examples of all parts, in order."""
         found = list(parts)
         return cls(
             Sequences(
@@ -91,25 +91,25 @@ class TokenExamples:
                 _starts(size for one in found for size in one.sequences.sizes),
                 np.concatenate([one.sequences.firsts for one in found]),
             ),
-            np.concatenate([one.answers for one in found]),
+            np.concatenate([one.targets for one in found]),
             _starts(size for one in found for size in np.diff(one.starts)),
         )
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def answers_in(self, numbers: Sequence[int]) -> tuple[Numbers, NDArray[np.void]]:
-        """The answers of some lessons, each with the row that its lesson has in their batch."""
+    def targets_of(self, numbers: Sequence[int]) -> tuple[Integers, NDArray[np.void]]:
+        """The targets of some examples, each with the row of its example in the batch."""
         places, sizes = _within(self.starts, numbers)
-        return np.repeat(np.arange(len(sizes)), sizes), self.answers[places]
+        return np.repeat(np.arange(len(sizes)), sizes), self.targets[places]
 
 
-def _starts(sizes: Iterable[int]) -> Numbers:
+def _starts(sizes: Iterable[int]) -> Integers:
     return np.fromiter(accumulate(sizes, initial=0), np.int64)
 
 
-def _within(starts: Numbers, numbers: Sequence[int]) -> tuple[Numbers, Numbers]:
-    """The places of all that belongs to these numbers, and how much belongs to each."""
+def _within(starts: Integers, numbers: Sequence[int]) -> tuple[Integers, Integers]:
+    """The positions of all entries of these numbers, and the number of entries of each."""
     begins = starts[numbers]
     sizes = starts[np.asarray(numbers) + 1] - begins
     before = np.cumsum(sizes) - sizes

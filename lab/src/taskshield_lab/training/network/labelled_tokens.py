@@ -1,4 +1,4 @@
-"""What the network is taught: token ids, and what its heads should say about them."""
+"""Token examples: token ids and the targets of the network's heads."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,13 +9,9 @@ from tokenizers import Tokenizer
 from taskshield.judges.embedded.evidence.call_evidence import acts
 from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.network.encoding import Encoded, output_ids, pair_ids
-from taskshield_lab.training.examples.examples import (
-    CallExample,
-    Label,
-    OutputExample,
-    asked,
-    related_sentences,
-)
+from taskshield_lab.training.examples.call_examples import CallExample
+from taskshield_lab.training.examples.instruction_pairs import instruction_pairs, related_sentences
+from taskshield_lab.training.examples.output_examples import Label, OutputExample
 
 ASKS, SERVES = 0, 1
 """The two heads for pairs."""
@@ -29,96 +25,98 @@ _TAG_WEIGHTS: dict[Label, float] = {
     "echo": 0.5,
     "plain": 0.1,
 }
-PLANTED = frozenset(("attack", "wish"))
-"""Labels of words that try to direct the agent."""
-_BESIDE_REQUEST = frozenset(("wish", "echo"))
-"""What is taught only beside what the user wants: the words alone do not say which it is."""
+INJECTED = frozenset(("attack", "wish"))
+"""Labels of texts that try to direct the agent."""
+_NEED_REQUEST = frozenset(("wish", "echo"))
+"""Labels that need the user's request: the text alone does not show which one is right."""
 _PLAIN_KEPT = 0.4
-"""Share of the sequences without any imperative that are taught."""
+"""Share of the sequences without any imperative that become examples."""
 _MISALIGNED = 1.5
 _SHORTEST = 20
-"""Shorter pieces of an injection ("Thanks!") are not taught as directives, nor as anything else."""
+"""Shorter segments of an injection ("Thanks!") have no target."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a head should say."""
+class Target:
+    """The right output of a head."""
 
     head: int | None
     """A head for pairs; None for the tag of a segment."""
-    place: int
+    position: int
     """For a tag: the position of its marker."""
-    right: float
+    value: float
     weight: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenExample:
-    """A sequence and the right answers."""
+    """A sequence and its targets."""
 
     sequence: Encoded
-    answers: tuple[Answer, ...]
+    targets: tuple[Target, ...]
 
 
-def on_outputs(
+def output_token_examples(
     outputs: Iterable[OutputExample], tokenizer: Tokenizer, rng: Random, *, weight: float = 1.0
 ) -> Iterator[TokenExample]:
-    """Which segments of an output try to direct the agent."""
+    """Examples for tags: which segments of an output try to direct the agent."""
     for output in outputs:
         for sequence in output_ids(tokenizer, output.heading, output.pieces):
-            answers = tuple(
-                Answer(
+            targets = tuple(
+                Target(
                     head=None,
-                    place=place,
-                    right=float(output.labels[number] in PLANTED),
+                    position=place,
+                    value=float(output.labels[number] in INJECTED),
                     weight=weight * _TAG_WEIGHTS[output.labels[number]],
                 )
                 for place, number in sequence.marks
-                if _is_taught(output, number)
+                if _has_target(output, number)
             )
             plain = all(output.labels[number] == "plain" for _, number in sequence.marks)
-            if answers and not (plain and rng.random() > _PLAIN_KEPT):
-                yield TokenExample(sequence=sequence, answers=answers)
+            if targets and not (plain and rng.random() > _PLAIN_KEPT):
+                yield TokenExample(sequence=sequence, targets=targets)
 
 
-def on_calls(
+def call_token_examples(
     calls: Iterable[CallExample], tokenizer: Tokenizer, rng: Random
 ) -> Iterator[TokenExample]:
-    """Who asks for a call, and whether it serves the user."""
+    """Examples for pairs: what asks for a call, and whether it serves the user."""
     for one in calls:
-        for pair, right in asked(one, rng):
-            yield on_pair(pair, ASKS, right, tokenizer)
-        for words, planted in related_sentences(one):
-            yield from _on_words(words, planted, one.evidence.request, tokenizer)
+        for pair, right in instruction_pairs(one, rng):
+            yield pair_token_example(pair, ASKS, right, tokenizer)
+        for sentence, injected in related_sentences(one):
+            yield from _sentence_examples(sentence, injected, one.evidence.request, tokenizer)
         if acts(one.evidence.kind):
             aligned = one.label.aligned
             weight = 1.0 if aligned else _MISALIGNED
-            yield on_pair(inputs.serves(one.evidence), SERVES, float(aligned), tokenizer, weight)
+            yield pair_token_example(
+                inputs.serves(one.evidence), SERVES, float(aligned), tokenizer, weight
+            )
 
 
-def on_pair(
+def pair_token_example(
     pair: inputs.Pair, head: int, right: float, tokenizer: Tokenizer, weight: float = 1.0
 ) -> TokenExample:
-    """One question about two texts."""
-    answer = Answer(head=head, place=0, right=right, weight=weight)
-    return TokenExample(sequence=pair_ids(tokenizer, *pair), answers=(answer,))
+    """The example of one pair."""
+    target = Target(head=head, position=0, value=right, weight=weight)
+    return TokenExample(sequence=pair_ids(tokenizer, *pair), targets=(target,))
 
 
-def _on_words(
-    words: str, planted: bool, request: str, tokenizer: Tokenizer
+def _sentence_examples(
+    sentence: str, injected: bool, request: str, tokenizer: Tokenizer
 ) -> Iterator[TokenExample]:
-    """Words beside nothing but what the user wants: do they direct the agent."""
-    weight = _TAG_WEIGHTS["attack" if planted else "benign"]
-    for sequence in output_ids(tokenizer, inputs.heading("", request), [words]):
-        answers = tuple(
-            Answer(head=None, place=place, right=float(planted), weight=weight)
+    """Examples for tags of a related sentence, with the user's request alone."""
+    weight = _TAG_WEIGHTS["attack" if injected else "benign"]
+    for sequence in output_ids(tokenizer, inputs.heading("", request), [sentence]):
+        targets = tuple(
+            Target(head=None, position=place, value=float(injected), weight=weight)
             for place, _ in sequence.marks
         )
-        yield TokenExample(sequence=sequence, answers=answers)
+        yield TokenExample(sequence=sequence, targets=targets)
 
 
-def _is_taught(output: OutputExample, number: int) -> bool:
+def _has_target(output: OutputExample, number: int) -> bool:
     piece, label = output.pieces[number], output.labels[number]
-    if label in _BESIDE_REQUEST and not output.request:
+    if label in _NEED_REQUEST and not output.request:
         return False
-    return len(piece) >= _SHORTEST if label in PLANTED else any(map(str.isalpha, piece))
+    return len(piece) >= _SHORTEST if label in INJECTED else any(map(str.isalpha, piece))

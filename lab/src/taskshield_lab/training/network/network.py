@@ -1,6 +1,6 @@
-"""The network: an encoder, with a head for segments of an output and two for pairs.
+"""The network: an encoder with one head for segments of an output and two for pairs.
 
-The encoder is a BERT, or an MPNet: a BERT whose attention knows how far words are apart.
+The encoder is a BERT or an MPNet, a BERT whose attention has a bias for the distance of tokens.
 """
 
 import copy
@@ -43,7 +43,9 @@ class Layer(nn.Module):
         mixed = mixed.transpose(1, 2).reshape(batch, tokens, width)
         x = self.first_norm(x + self.dropout(self.output(mixed)))
         inner = functional.gelu(self.widen(x))
-        if self.training:  # what goes in here is skewed: learn to live with the shipped eight bits
+        if (
+            self.training
+        ):  # inputs are skewed here: train with the rounding of the released int8 file
             narrow, bias = self.narrow.weight, self.narrow.bias
             inner = functional.linear(_as_bytes(inner), _as_weights(narrow), bias)
         else:
@@ -52,24 +54,24 @@ class Layer(nn.Module):
 
 
 def _as_bytes(x: Tensor) -> Tensor:
-    """Rounded as the shipped file rounds what goes into a layer: 256 steps for each sequence."""
+    """Rounded as the released file rounds inputs of a layer: 256 steps for each sequence."""
     low, high = x.amin((1, 2), keepdim=True).clamp(max=0), x.amax((1, 2), keepdim=True)
     return _stepped(x, (high - low) / 255)
 
 
 def _as_weights(weight: Tensor) -> Tensor:
-    """Rounded as the shipped file rounds weights: 64 steps up and down for each output."""
+    """Rounded as the released file rounds weights: 64 steps up and down for each output."""
     return _stepped(weight, weight.abs().amax(1, keepdim=True) / 64)
 
 
 def _stepped(x: Tensor, step: Tensor) -> Tensor:
-    """Rounded to whole steps; what is learned passes as if nothing had been rounded."""
+    """Rounded to whole steps; the gradient passes as if nothing had been rounded."""
     step = step.detach().clamp(min=1e-8)
     return x + (torch.round(x / step) * step - x).detach()
 
 
 class Network(nn.Module):
-    """Reads token ids; says of each token and of each whole sequence what the heads ask."""
+    """The encoder with its heads."""
 
     apart: Tensor
 
@@ -78,7 +80,7 @@ class Network(nn.Module):
         width = config["hidden_size"]
         self.words = nn.Embedding(config["vocab_size"], width)
         self.types = nn.Embedding(config.get("type_vocab_size", 2), width)
-        places = config["max_position_embeddings"] - _places_unused(config)
+        places = config["max_position_embeddings"] - _unused_positions(config)
         self.positions = nn.Embedding(places, width)
         self.norm = nn.LayerNorm(width, eps=_epsilon(config))
         self.layers = nn.ModuleList(
@@ -87,7 +89,7 @@ class Network(nn.Module):
         self.distances: nn.Embedding | None = None
         if kinds := config.get("relative_attention_num_buckets"):
             self.distances = nn.Embedding(kinds, config["num_attention_heads"])
-            self.register_buffer("apart", _apart(places, kinds), persistent=False)
+            self.register_buffer("apart", _distance_buckets(places, kinds), persistent=False)
         self.dropout = nn.Dropout(dropout)
         self.tags = nn.Linear(width, 1)
         self.pair = nn.Linear(width, 2)
@@ -112,30 +114,31 @@ def _epsilon(config: dict[str, Any]) -> float:
     return float(config.get("layer_norm_eps", 1e-12))
 
 
-def _places_unused(config: dict[str, Any]) -> int:
-    """MPNet counts places behind the id of its padding."""
+def _unused_positions(config: dict[str, Any]) -> int:
+    """MPNet numbers positions after the id of its padding."""
     return config["pad_token_id"] + 1 if config.get("model_type") == "mpnet" else 0
 
 
-def _apart(places: int, kinds: int) -> Tensor:
-    """How far each place is from each other, as one of some kinds: a half for each direction.
+def _distance_buckets(places: int, kinds: int) -> Tensor:
+    """The bucket of the distance between any two positions: one half for each direction.
 
-    Of a half, the first half are distances of their own, the others grow with the logarithm.
+    In a half, the first half of the buckets are single distances; the others grow with the
+    logarithm.
     """
     place = torch.arange(places)
     ahead = place[None, :] - place[:, None]
     far, half = ahead.abs(), kinds // 2
     own = half // 2
-    steps = torch.log(far.clamp(min=1) / own) / math.log(_FARTHEST / own) * (half - own)
+    steps = torch.log(far.clamp(min=1) / own) / math.log(_LONGEST_DISTANCE / own) * (half - own)
     kind = torch.where(far < own, far, (own + steps.long()).clamp(max=half - 1))
     return kind + (ahead > 0) * half
 
 
-_FARTHEST = 128
-"""Places that are farther apart than this are all alike, to MPNet."""
+_LONGEST_DISTANCE = 128
+"""MPNet puts all larger distances into one bucket."""
 
-_BEGINNING = 7
-"""Seed of what an encoder has no weights for: the means of networks are taken."""
+_HEAD_SEED = 7
+"""Seed of the heads. Networks whose heads begin alike can be averaged."""
 _DENSE_NAMES = {
     "widen": "intermediate.dense",
     "narrow": "output.dense",
@@ -159,16 +162,16 @@ _MPNET_NAMES = {
 }
 
 
-def config_of(base: Path) -> dict[str, Any]:
-    """How an encoder is built, as the file beside its weights tells."""
+def read_config(base: Path) -> dict[str, Any]:
+    """The configuration of an encoder, from the file beside its weights."""
     found: dict[str, Any] = json.loads((base / "config.json").read_text(encoding="utf-8"))
     return found
 
 
-def from_base(folder: Path) -> Network:
-    """A network that begins with the weights of an encoder (config.json, model.safetensors).
+def load_base(folder: Path) -> Network:
+    """A network with the weights of an encoder (config.json, model.safetensors).
 
-    All that begin with the same encoder are the same.
+    The same encoder always gives the same network.
 
     Raises:
         ConfigError: The folder does not hold such an encoder.
@@ -176,29 +179,33 @@ def from_base(folder: Path) -> Network:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    torch.manual_seed(_BEGINNING)
+    torch.manual_seed(_HEAD_SEED)
     try:
-        config = config_of(folder)
+        config = read_config(folder)
         network = Network(config)
-        _begin(network, load_file(folder / "model.safetensors"), config)
+        _load_encoder(network, load_file(folder / "model.safetensors"), config)
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise ConfigError(f"{folder} does not hold the encoder that is expected") from error
+        raise ConfigError(
+            f"The folder {folder} does not have a BERT or MPNet encoder with the expected weights."
+        ) from error
     return network
 
 
-def _begin(network: Network, stored: dict[str, Tensor], config: dict[str, Any]) -> None:
-    """Give a network the weights of an encoder; its heads keep their own."""
+def _load_encoder(network: Network, stored: dict[str, Tensor], config: dict[str, Any]) -> None:
+    """Load the weights of an encoder; the heads keep their own."""
     base = {name.removeprefix("bert."): tensor.float() for name, tensor in stored.items()}
     own = {
         "words.weight": base["embeddings.word_embeddings.weight"],
-        "positions.weight": base["embeddings.position_embeddings.weight"][_places_unused(config) :],
+        "positions.weight": base["embeddings.position_embeddings.weight"][
+            _unused_positions(config) :
+        ],
     }
     if network.distances is None:
         names = _BERT_NAMES
         own["types.weight"] = base["embeddings.token_type_embeddings.weight"]
     else:
         names = _MPNET_NAMES
-        own["types.weight"] = torch.zeros_like(network.types.weight)  # it knows of none
+        own["types.weight"] = torch.zeros_like(network.types.weight)  # MPNet has none
         own["distances.weight"] = base["encoder.relative_attention_bias.weight"]
     for kind in ("weight", "bias"):
         own[f"norm.{kind}"] = base[f"embeddings.LayerNorm.{kind}"]
@@ -213,8 +220,8 @@ def _begin(network: Network, stored: dict[str, Tensor], config: dict[str, Any]) 
         raise ValueError("the names of the weights are not those of the network")
 
 
-def mean_of(networks: Sequence[Network]) -> Network:
-    """A network whose weights are the means of theirs, which must have begun alike."""
+def mean_network(networks: Sequence[Network]) -> Network:
+    """The network with the mean weights of networks that began with the same weights."""
     states = [network.cpu().state_dict() for network in networks]
     mean = copy.deepcopy(networks[0])
     mean.load_state_dict(
@@ -223,17 +230,17 @@ def mean_of(networks: Sequence[Network]) -> Network:
     return mean
 
 
-def saved(network: Network, path: Path) -> None:
-    """Write a network's weights, in half precision."""
+def save_network(network: Network, path: Path) -> None:
+    """Save a network's weights in half precision."""
     from safetensors.torch import save_file
 
     save_file({name: one.detach().cpu().half() for name, one in network.state_dict().items()}, path)
 
 
-def loaded(path: Path, base: Path) -> Network:
-    """A network whose weights were saved; the base says how it is built."""
+def load_network(path: Path, base: Path) -> Network:
+    """A saved network; the base has its configuration."""
     from safetensors.torch import load_file
 
-    network = Network(config_of(base))
+    network = Network(read_config(base))
     network.load_state_dict({name: one.float() for name, one in load_file(path).items()})
     return network

@@ -1,4 +1,4 @@
-"""A network as the file that is shipped: ONNX, int8, checked against what it was made from."""
+"""Exports a network to ONNX and to int8, and scores sequences with the exported file."""
 
 import warnings
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ _OPSET = 17
 
 
 def to_onnx(network: Network, path: Path) -> None:
-    """Write a network in single precision."""
+    """Export a network in single precision."""
     ids = torch.ones(2, 16, dtype=torch.int64)  # any ids that all vocabularies have
     by_token, by_sequence = {0: "batch", 1: "tokens"}, {0: "batch"}
     names = ["ids", "types", "mask"]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the exporter warns about its own future
+        warnings.simplefilter("ignore")  # the exporter warns about its own replacement
         torch.onnx.export(
             network.cpu().float().eval(),
             (ids, torch.zeros_like(ids), torch.ones_like(ids)),
@@ -35,11 +35,11 @@ def to_onnx(network: Network, path: Path) -> None:
 
 
 def to_int8(source: Path, target: Path) -> None:
-    """Write a network again with weights of eight bits.
+    """Quantise an exported network to weights of eight bits.
 
-    One bit is left unused, so that processors without instructions for eight bits do not overflow
-    and all of them give nearly the same scores. What goes into the second dense layer of a block is
-    skewed, so rounding it would make most of the error: `network` is taught with that rounding.
+    One bit stays unused: processors without 8-bit instructions would overflow, and this way all
+    processors give nearly the same scores. The inputs of the second dense layer of a block are
+    skewed, and rounding them would cause most of the error, so `network` trains with that rounding.
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -48,8 +48,8 @@ def to_int8(source: Path, target: Path) -> None:
     )
 
 
-def scored(path: Path, sequences: Sequence[Encoded]) -> list[NDArray[np.float32]]:
-    """What a file says of sequences: the logits at the marks, then those of the pair."""
+def onnx_scores(path: Path, sequences: Sequence[Encoded]) -> list[NDArray[np.float32]]:
+    """The scores of sequences by an exported file: logits at the marks, then those of the pair."""
     session = inference(path.read_bytes(), 1)
     found = []
     for sequence in sequences:

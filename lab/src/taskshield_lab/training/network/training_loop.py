@@ -1,4 +1,4 @@
-"""Teaching a network, and asking it."""
+"""Trains a network, and predicts with one."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,42 +15,42 @@ from taskshield_lab.training.network.batches import TAG, Sequences, TokenExample
 from taskshield_lab.training.network.network import Network
 
 _SORTED = 32_768
-"""Lessons that are sorted by length together, so that batches hold little padding."""
+"""Examples that are sorted by length together, so that batches have little padding."""
 _WARM_UP = 0.06
 _SMOOTHING = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """How long and how fast a network is taught."""
+    """How long and how fast a network is trained."""
 
     epochs: float = 1.25
     rate: float = 1.5e-4
     batch_tokens: int = 49_152
-    batch_lessons: int = 384
+    batch_examples: int = 384
     seed: int = 0
-    words: bool = True
-    """Whether the embeddings of words are taught as well, or stay as the encoder has them."""
+    train_embeddings: bool = True
+    """Whether the word embeddings are trained as well, or stay as in the encoder."""
 
 
 def device() -> str:
-    """Where networks run."""
+    """The device that networks run on."""
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def teach(
-    network: Network, lessons: TokenExamples, schedule: Schedule, log: Callable[[str], None]
+def train(
+    network: Network, examples: TokenExamples, schedule: Schedule, log: Callable[[str], None]
 ) -> None:
-    """Teach all lessons, in an order that the seed decides."""
+    """Train on all examples in an order that the seed decides."""
     torch.manual_seed(schedule.seed)
     rng = Random(schedule.seed)
     where = device()
     network.to(where).train()
-    network.words.requires_grad_(schedule.words)
+    network.words.requires_grad_(schedule.train_embeddings)
     optimizer = torch.optim.AdamW(
         network.parameters(), lr=schedule.rate, weight_decay=0.01, fused=where == "cuda"
     )
-    sizes = lessons.sequences.sizes.tolist()
+    sizes = examples.sequences.sizes.tolist()
     steps = int(sum(1 for _ in _batches(sizes, schedule, Random(0))) * schedule.epochs)
     done = 0
     while done < steps:
@@ -58,22 +58,22 @@ def teach(
             pace = min(1.0, done / (_WARM_UP * steps)) * (1 - done / steps)
             for group in optimizer.param_groups:
                 group["lr"] = schedule.rate * pace
-            loss = _loss(network, lessons, batch, where)
+            loss = _loss(network, examples, batch, where)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
             done += 1
             if done % 500 == 0:
-                log(f"step {done} of {steps}, loss {loss.item():.4f}")
+                log(f"Step {done} of {steps}, loss {loss.item():.4f}")
             if done >= steps:
                 return
 
 
-def ask(
+def predict(
     network: Network, sequences: Sequence[Encoded]
 ) -> tuple[list[list[float]], NDArray[np.float32]]:
-    """What the network says: of each marked place of each sequence, and of each sequence."""
+    """The logits at the marks of each sequence, and the pair logits of each sequence."""
     where = device()
     network.to(where).eval()
     tags: list[list[float]] = [[] for _ in sequences]
@@ -90,22 +90,22 @@ def ask(
 
 
 def _loss(
-    network: Network, lessons: TokenExamples, batch: Sequence[int], where: str
+    network: Network, examples: TokenExamples, batch: Sequence[int], where: str
 ) -> torch.Tensor:
-    rows, answers = lessons.answers_in(batch)
-    on_tags = answers["head"] == TAG
+    rows, targets = examples.targets_of(batch)
+    on_tags = targets["head"] == TAG
     with torch.autocast(where, dtype=torch.bfloat16, enabled=where == "cuda"):
-        tags, pairs = network(*_tensors(lessons.sequences, batch, where))
-    tag, pair = answers[on_tags], answers[~on_tags]
+        tags, pairs = network(*_tensors(examples.sequences, batch, where))
+    tag, pair = targets[on_tags], targets[~on_tags]
     said = torch.cat(
         [
-            tags[_there(rows[on_tags], where), _there(tag["place"], where)].float(),
-            pairs[_there(rows[~on_tags], where), _there(pair["head"], where)].float(),
+            tags[_on_device(rows[on_tags], where), _on_device(tag["position"], where)].float(),
+            pairs[_on_device(rows[~on_tags], where), _on_device(pair["head"], where)].float(),
         ]
     )
     right, weight = (
         torch.from_numpy(np.concatenate([tag[name], pair[name]])).to(where, non_blocking=True)
-        for name in ("right", "weight")
+        for name in ("value", "weight")
     )
     losses = functional.binary_cross_entropy_with_logits(
         said, right * (1 - 2 * _SMOOTHING) + _SMOOTHING, reduction="none"
@@ -114,16 +114,16 @@ def _loss(
 
 
 def _tensors(sequences: Sequences, batch: Sequence[int], where: str) -> list[torch.Tensor]:
-    return [_there(one, where) for one in sequences.batch(batch)]
+    return [_on_device(one, where) for one in sequences.batch(batch)]
 
 
-def _there(numbers: NDArray[np.integer], where: str) -> torch.Tensor:
-    """Numbers that index tensors, where the network runs."""
+def _on_device(numbers: NDArray[np.integer], where: str) -> torch.Tensor:
+    """Indices of tensors on the device of the network."""
     return torch.from_numpy(numbers.astype(np.int64, copy=False)).to(where, non_blocking=True)
 
 
 def _batches(sizes: Sequence[int], schedule: Schedule, rng: Random | None) -> Iterator[list[int]]:
-    """Sequences by number, like with like; in their own order without a source of chance."""
+    """The numbers of sequences in batches of similar length; in order without `rng`."""
     order = list(range(len(sizes)))
     if rng is not None:
         rng.shuffle(order)
@@ -132,7 +132,7 @@ def _batches(sizes: Sequence[int], schedule: Schedule, rng: Random | None) -> It
         batch: list[int] = []
         for number in sorted(order[begin : begin + _SORTED], key=lambda number: sizes[number]):
             full = sizes[number] * (len(batch) + 1) > schedule.batch_tokens
-            if batch and (full or len(batch) >= schedule.batch_lessons):
+            if batch and (full or len(batch) >= schedule.batch_examples):
                 batches.append(batch)
                 batch = []
             batch.append(number)

@@ -1,1 +1,1 @@
-"""The steps from data to a released model, each of which can be resumed."""
+"""The steps from data to a released model. An interrupted run resumes at the unfinished step."""

@@ -1,4 +1,4 @@
-"""Scores of a few fixed texts, written down when a model is made, to tell another one by."""
+"""Scores of a few fixed texts, stored with a model; another model gives others."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from taskshield.judges.embedded.network.encoding import Encoded, output_ids, pair_ids
-from taskshield_lab.training.network.onnx_export import scored
+from taskshield_lab.training.network.onnx_export import onnx_scores
 
 PAIRS: tuple[tuple[str, str], ...] = (
     (
@@ -53,15 +53,15 @@ OUTPUTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def sequences(tokenizer: Tokenizer) -> list[Encoded]:
-    """All of them, as the model reads them."""
+    """All texts as the model reads them."""
     pairs = [pair_ids(tokenizer, *pair) for pair in PAIRS]
     outputs = [one for head, pieces in OUTPUTS for one in output_ids(tokenizer, head, pieces)]
     return [*pairs, *outputs]
 
 
-def compared(full: Path, small: Path, tokenizer: Tokenizer) -> dict[str, Any]:
-    """The scores of a network in single precision and of the one that is shipped."""
-    exact, shipped = (scored(path, sequences(tokenizer)) for path in (full, small))
+def compare_scores(full: Path, small: Path, tokenizer: Tokenizer) -> dict[str, Any]:
+    """The scores of a network in single precision and of its released int8 file."""
+    exact, shipped = (onnx_scores(path, sequences(tokenizer)) for path in (full, small))
     apart = np.concatenate([abs(a - b) for a, b in zip(exact, shipped, strict=True)])
     return {
         "exact": _rounded(exact),
@@ -72,7 +72,7 @@ def compared(full: Path, small: Path, tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def write(path: Path, figures: Mapping[str, Any]) -> None:
-    """Write scores down."""
+    """Write scores to a file."""
     path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 

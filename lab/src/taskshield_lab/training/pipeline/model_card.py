@@ -1,6 +1,6 @@
-"""The model card: what a model is made from, how it does where it has not been, where it fails.
+"""Writes the model card: training data, figures of the folds, known failures.
 
-Its prose is in `card.md`; the figures come from the folds.
+The prose is in `model_card.md`.
 """
 
 import json
@@ -14,12 +14,12 @@ _ENCODERS = {
     "bert": ("A BERT", "all-MiniLM-L6-v2 (Apache-2.0)"),
     "mpnet": ("An MPNet", "all-mpnet-base-v2 (Apache-2.0)"),
 }
-"""What each kind is called, and which one we begin with."""
+"""The name of each kind of encoder, and the base that we use."""
 _TEMPLATE = Path(__file__).with_name("model_card.md")
 
 
-def written(
-    course: TrainingRun,
+def render_card(
+    run: TrainingRun,
     figures: Mapping[str, Any],
     decision: Mapping[str, Any],
     golden: Mapping[str, Any],
@@ -30,11 +30,11 @@ def written(
     tables = [
         _groups(figures),
         _tags(figures),
-        _glance(figures),
-        _kept(figures),
-        _foreign(figures),
+        _prefilter(figures),
+        _test_set(figures),
+        _public(figures),
         _thresholds(figures, decision),
-        _aside(figures),
+        _related_sentences(figures),
         _ablation(figures),
         _calibration(figures),
     ]
@@ -43,9 +43,9 @@ def written(
         "encoder": f"{kind} encoder of {encoder['num_hidden_layers']} layers"
         f" and {encoder['hidden_size']} dimensions",
         "base": base,
-        "second": "" if course.alignment is None else "; public pairs and texts, see `NOTICE`",
+        "second": "" if run.alignment is None else "; public pairs and texts, see `NOTICE`",
         "size": f"{size / 2**20:.0f}",
-        "course": json.dumps(_described(course)),
+        "course": json.dumps(_described(run)),
         "mean": str(golden["mean difference"]),
         "most": str(golden["largest difference"]),
         "tables": "\n".join(tables),
@@ -59,7 +59,7 @@ def written(
 def _groups(figures: Mapping[str, Any]) -> str:
     lines = [
         f"{figures['calls']} calls in {figures['domains']} unseen domains, with unseen styles."
-        " Calls with side effects, but for the first column; per cent.",
+        " Only calls with side effects, except in the ranking; per cent.",
         "",
         "| calls | ranking (AUC) | attacks caught at 1 / 2 / 5 % false blocks | drift at 5 % |"
         " false blocks at 90 / 95 / 99 % recall |",
@@ -84,56 +84,56 @@ def _tags(figures: Mapping[str, Any]) -> str:
     several = one["false alarms, of those of several segments"]
     tools = figures["definitions"]
     return (
-        f"Directives in tool output: {_percent(found)} % of {one['outputs with an attack']} outputs"
-        f" with an attack are noticed, {_percent(false)} % of the others are taken for one:"
-        f" {_percent(several)} % of those that have more than one segment.\n\n"
-        f"Definitions of tools: {_percent(tools['poisoned ones found'])} % of {tools['poisoned']}"
-        f" poisoned ones are noticed, {_percent(tools['false alarms'])} % of {tools['honest']}"
-        " honest ones are taken for one.\n"
+        f"Directives in tool outputs: the network finds the attack in {_percent(found)} % of"
+        f" {one['outputs with an attack']} outputs with one. It flags {_percent(false)} % of the"
+        f" other outputs, and {_percent(several)} % of those with more than one segment.\n\n"
+        f"Tool definitions: the network flags {_percent(tools['poisoned ones found'])} % of"
+        f" {tools['poisoned']} poisoned ones and {_percent(tools['false alarms'])} % of"
+        f" {tools['honest']} honest ones.\n"
     )
 
 
-def _glance(figures: Mapping[str, Any]) -> str:
+def _prefilter(figures: Mapping[str, Any]) -> str:
     one = figures["glance"]
-    told = one["read where so many others are"]
-    read = " / ".join(f"{100 * float(share):.0f}" for share in told)
-    found = " / ".join(map(_percent, told.values()))
+    shares = one["read where so many others are"]
+    read = " / ".join(f"{100 * float(share):.0f}" for share in shares)
+    found = " / ".join(map(_percent, shares.values()))
     return (
-        "Of a very long output only what looks most like orders at a glance is read"
-        f" (`glance.npy`). Were that {read} % of the harmless windows of an output, {found} % of"
-        f" {one['with planted words']} windows with an attack would be read, in domains and styles"
-        " that the weights were not learned from.\n"
+        "Of a very long output only the parts that most look like orders are read (`glance.npy`)."
+        f" With {read} % of the harmless windows read, {found} % of"
+        f" {one['with planted words']} windows with an attack are read, in domains and styles that"
+        " these weights were not fitted on.\n"
     )
 
 
-def _kept(figures: Mapping[str, Any]) -> str:
+def _test_set(figures: Mapping[str, Any]) -> str:
     if "kept" not in figures:
         return ""
     good, attacks, drift = (figures["kept"][name] for name in ("good", "attack", "drift"))
     return (
-        "What was kept from all networks, the one that is shipped was asked about itself (attacks"
-        " in styles that it knows). Of calls with side effects it holds, at the thresholds below,"
-        f" {_share(good)} good ones, {_share(attacks)} that follow an attack, and {_share(drift)}"
-        " that nobody asked for, most of these made before any tool answered.\n"
+        "The released network was evaluated on a test set that no network was trained on (its"
+        " attacks use styles that the network knows). Of calls with side effects, the thresholds"
+        f" below block {_share(good)} good ones, {_share(attacks)} that follow an attack, and"
+        f" {_share(drift)} drifts, most of which come before any tool output.\n"
     )
 
 
-def _foreign(figures: Mapping[str, Any]) -> str:
+def _public(figures: Mapping[str, Any]) -> str:
     if "foreign" not in figures:
         return ""
-    plain, handed = figures["foreign"]["not delegating"], figures["foreign"]["delegating"]
+    plain, delegating = figures["foreign"]["not delegating"], figures["foreign"]["delegating"]
     return (
-        "Conversations composed of public data (`training/composed.py`), of domains and tools that"
-        " no network was taught and that are not ours; an attack is a plain request in what is"
-        " read. The shipped network was asked about them itself. Of calls with side effects it"
-        f" holds, at the thresholds below, {_share(plain['good'])} good ones and"
-        f" {_share(plain['attack'])} that follow an attack; where the user says to do what a text"
-        f" asks for, {_share(handed['good'])} and {_share(handed['attack'])}.\n"
+        "The released network was also evaluated on conversations composed of public data"
+        " (`distractors/public_conversations.py`), with domains and tools that are not ours and"
+        " that no network was trained on. An attack there is a plain request in an output. Of calls"
+        f" with side effects, the thresholds below block {_share(plain['good'])} good ones and"
+        f" {_share(plain['attack'])} that follow an attack. Where the user delegates to a text,"
+        f" they block {_share(delegating['good'])} and {_share(delegating['attack'])}.\n"
     )
 
 
-def _share(held: Mapping[str, float]) -> str:
-    return f"{_percent(held['held'])} % of {held['calls']}"
+def _share(figures: Mapping[str, float]) -> str:
+    return f"{_percent(figures['held'])} % of {figures['calls']}"
 
 
 def _thresholds(figures: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
@@ -142,12 +142,12 @@ def _thresholds(figures: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
     lines = [
         "## Thresholds",
         "",
-        "A call whose chance to serve the user is not above the threshold of its tier is held."
-        " The chance is calibrated, so all tiers with side effects have one threshold: the highest"
-        " at which, in 95 of 100 draws of domains, at most"
-        f" {_percent(rates['conversations disturbed'])} % of conversations without an attack see a"
-        f" good call held. Of good look-ups {_percent(blocks['read'])} % may be held, and of good"
-        f" plans {_percent(blocks['plan'])} %.",
+        "A call is blocked unless its probability to serve the user is above the threshold of its"
+        " tier. Probabilities are calibrated, so all tiers with side effects share one threshold:"
+        " the highest at which, in 95 of 100 draws of domains, at most"
+        f" {_percent(rates['conversations disturbed'])} % of conversations without an attack have a"
+        f" blocked good call. Of good read calls {_percent(blocks['read'])} % may be blocked, of"
+        f" good plans {_percent(blocks['plan'])} %.",
         "",
         "| tier | threshold | false blocks | attacks caught |",
         "| --- | --- | --- | --- |",
@@ -163,28 +163,29 @@ def _thresholds(figures: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
         [
             *lines,
             "",
-            f"Of {runs['conversations']} conversations without an attack"
-            f" {_percent(runs['with a block'])} % see a good call blocked; in 95 of 100 draws of"
-            f" other domains at most {_percent(runs['at most'])} %.",
+            f"{_percent(runs['with a block'])} % of {runs['conversations']} conversations without"
+            " an attack have a blocked good call; in 95 of 100 draws of other domains at most"
+            f" {_percent(runs['at most'])} %.",
             "",
-            f"A segment is planted from a chance of {tags['planted']:.2f} on"
-            f" ({_percent(rates['false outputs'])} % of outputs without one may show one), of"
-            f" {tags['planted_delegated']:.2f} where the user tells the agent to obey somebody;"
-            f" its neighbours join it from {tags['joined']:.3f} on.",
+            f"A segment counts as injected from a probability of {tags['planted']:.2f} on (which"
+            f" flags {_percent(rates['false outputs'])} % of outputs without an injection), and of"
+            f" {tags['planted_delegated']:.2f} where the user delegates to a source. Its neighbours"
+            f" join it from {tags['joined']:.3f} on.",
             "",
         ]
     )
 
 
-def _aside(figures: Mapping[str, Any]) -> str:
+def _related_sentences(figures: Mapping[str, Any]) -> str:
     lines = [
-        "## Words aside",
+        "## Related sentences",
         "",
-        "Attackers find words that go unnoticed. Where no directive explains a call with side"
-        " effects well, the two sentences in the data that share most words with it, rare words"
-        " before common ones, are looked at as well: does one of them ask for the call, and does it"
-        " read like a directive? At the thresholds, as judged in use and as if nothing had been"
-        " noticed in any output, or every imperative in it (alarmed); per cent.",
+        "Attackers find words that the network does not flag. If no directive explains a call with"
+        " side effects well, the judge also looks at the two sentences in the data that share most"
+        " words with the call, rare words before common ones: does one of them ask for the call,"
+        " and does it read like a directive? Rates at the thresholds with the network's flags"
+        " (noticed), without any flag (unnoticed) and with every imperative flagged (alarmed); per"
+        " cent.",
         "",
         "| calls with side effects | false blocks | attacks caught |",
         "| --- | --- | --- |",
@@ -201,8 +202,8 @@ def _ablation(figures: Mapping[str, Any]) -> str:
     lines = [
         "## What each part is worth",
         "",
-        "Attacks caught at 2 % false blocks when a part of the evidence is left out of the decision"
-        " (the network still saw its traces in the texts that it was shown).",
+        "Attacks caught at 2 % false blocks when a part of the evidence is left out of the"
+        " decision. The network still saw traces of it in the texts that it read.",
         "",
         "| left out | attacks caught |",
         "| --- | --- |",
@@ -215,7 +216,7 @@ def _calibration(figures: Mapping[str, Any]) -> str:
     lines = [
         "## Calibration",
         "",
-        "| chance given | calls | were aligned |",
+        "| predicted | calls | aligned |",
         "| --- | --- | --- |",
     ]
     for one in figures["calibration"]:
@@ -227,20 +228,20 @@ def _percent(share: float | None) -> str:
     return "none seen" if share is None else f"{100 * share:.1f}"
 
 
-def figures_json(course: TrainingRun, figures: Mapping[str, Any]) -> str:
-    """The figures for those who want to count further."""
-    return json.dumps({"course": _described(course), **figures}, indent=1) + "\n"
+def figures_json(run: TrainingRun, figures: Mapping[str, Any]) -> str:
+    """All figures as JSON."""
+    return json.dumps({"course": _described(run), **figures}, indent=1) + "\n"
 
 
-def _described(course: TrainingRun) -> dict[str, Any]:
+def _described(run: TrainingRun) -> dict[str, Any]:
     return {
-        "folds": course.folds,
-        "networks": course.networks,
-        "per_scenario": course.per_scenario,
-        "per_task": course.per_task,
-        "epochs": course.schedule.epochs,
-        "rate": course.schedule.rate,
-        "seed": course.seed,
-        "second_source": course.alignment is not None,
-        "kept": course.kept,
+        "folds": run.folds,
+        "networks": run.networks,
+        "per_scenario": run.per_scenario,
+        "per_task": run.per_task,
+        "epochs": run.schedule.epochs,
+        "rate": run.schedule.rate,
+        "seed": run.seed,
+        "second_source": run.alignment is not None,
+        "kept": run.test_set,
     }

@@ -1,4 +1,4 @@
-"""The networks of a course, taught; each may be the mean of several."""
+"""Trains the networks of a run; each may be the mean of several."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -8,120 +8,128 @@ from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
-from taskshield_lab.training.network.network import Network, from_base, loaded, mean_of, saved
-from taskshield_lab.training.network.training_loop import teach
-from taskshield_lab.training.pipeline.datasets import lessons_for
-from taskshield_lab.training.pipeline.training_run import Log, TrainingRun, complete
+from taskshield_lab.training.network.network import (
+    Network,
+    load_base,
+    load_network,
+    mean_network,
+    save_network,
+)
+from taskshield_lab.training.network.training_loop import train
+from taskshield_lab.training.pipeline.datasets import training_examples
+from taskshield_lab.training.pipeline.training_run import Log, TrainingRun, write_complete
 from taskshield_lab.training.sources.splits import Split
 
 
-def final_network(course: TrainingRun, log: Log) -> Network:
-    """The network that is taught with everything; one that is done is not repeated."""
-    return network_named(course, "network", course.split("all"), log)
+def final_network(run: TrainingRun, log: Log) -> Network:
+    """The network trained on all data, from its file if that exists."""
+    return trained_network(run, "network", run.split("all"), log)
 
 
-def network_named(course: TrainingRun, name: str, split: Split, log: Log) -> Network:
-    """A network taught with one side of the data, or the one of this name that is there."""
-    path = course.out / f"{name}.safetensors"
+def trained_network(run: TrainingRun, name: str, split: Split, log: Log) -> Network:
+    """The network of this name trained on one side of the data, from its file if that exists."""
+    path = run.out / f"{name}.safetensors"
     if not path.exists():
-        parts = [_part(course, name, split, number, log) for number in range(course.networks)]
-        with complete(path) as made:
-            saved(mean_of([loaded(part, course.base) for part in parts]), made)
+        parts = [_train_part(run, name, split, number, log) for number in range(run.networks)]
+        with write_complete(path) as made:
+            save_network(mean_network([load_network(part, run.base) for part in parts]), made)
         for part in parts:
             part.unlink()
-    return loaded(path, course.base)
+    return load_network(path, run.base)
 
 
-def _part(course: TrainingRun, name: str, split: Split, number: int, log: Log) -> Path:
-    """The file of one of the networks whose mean is taken; one that is done is not repeated."""
-    path = course.out / f"{name}.{number}.safetensors"
+def _train_part(run: TrainingRun, name: str, split: Split, number: int, log: Log) -> Path:
+    """The file of one network of a mean; the network is trained if the file does not exist."""
+    path = run.out / f"{name}.{number}.safetensors"
     if not path.exists():
-        log(f"{name}: teaching network {number + 1} of {course.networks}")
-        schedule = replace(course.schedule, seed=course.schedule.seed + number)
-        own = replace(course, seed=course.seed + number, schedule=schedule)
-        with complete(path) as made:
-            saved(_taught(own, split, log), made)
+        log(f"{name}: training network {number + 1} of {run.networks}.")
+        schedule = replace(run.schedule, seed=run.schedule.seed + number)
+        own = replace(run, seed=run.seed + number, schedule=schedule)
+        with write_complete(path) as made:
+            save_network(_train_one(own, split, log), made)
     return path
 
 
-def _taught(course: TrainingRun, split: Split, log: Log) -> Network:
-    """One network, taught with conversations and in an order that the seeds decide."""
-    with _turn:
+def _train_one(run: TrainingRun, split: Split, log: Log) -> Network:
+    """A network trained on conversations and in an order that the seeds decide."""
+    with _examples_lock:
         started = time.monotonic()
-        lessons = lessons_for(course, split)
-    log(f"{len(lessons)} lessons, made in {time.monotonic() - started:.0f} s")
-    network = from_base(course.base)
-    teach(network, lessons, course.schedule, log)
-    log(f"taught in {time.monotonic() - started:.0f} s")
+        examples = training_examples(run, split)
+    log(f"Made {len(examples)} training examples in {time.monotonic() - started:.0f} s.")
+    network = load_base(run.base)
+    train(network, examples, run.schedule, log)
+    log(f"Trained the network in {time.monotonic() - started:.0f} s.")
     return network
 
 
-def teach_ahead(course: TrainingRun, log: Log) -> None:
-    """Teach every network that the course still lacks, several at once.
+def train_ahead(run: TrainingRun, log: Log) -> None:
+    """Train every network that has no file yet, several in parallel.
 
-    Teaching one hardly keeps a large GPU busy, and making its lessons not at all. So lessons are
-    made for one network at a time, by all workers, while others are taught.
+    Training one network uses a large GPU little, and making its examples not at all. So all workers
+    make the examples of one network at a time, while other networks train.
     """
-    parts = _lacking(course)
+    parts = _missing_networks(run)
     if not parts:
         return
-    log(f"teaching {len(parts)} networks, {course.at_once} at once")
+    log(f"Training {len(parts)} networks, {run.parallel_networks} in parallel.")
     processes = get_context("spawn")  # a fork could not use the GPU
     with ProcessPoolExecutor(
-        course.at_once,
+        run.parallel_networks,
         mp_context=processes,
-        initializer=_take_turns,
+        initializer=_take_examples_locks,
         initargs=(processes.Lock(),),
-        max_tasks_per_child=1,  # and leaves nothing on it
+        max_tasks_per_child=1,  # so that it frees the GPU's memory
     ) as pool:
-        all_apart(pool, parts, log)
+        run_in_pool(pool, parts, log)
 
 
-def _lacking(course: TrainingRun) -> list[tuple[Callable[..., Path], TrainingRun, str, Split, int]]:
-    """What makes the networks of the means that are not there yet.
+def _missing_networks(
+    run: TrainingRun,
+) -> list[tuple[Callable[..., Path], TrainingRun, str, Split, int]]:
+    """The calls that train the missing networks.
 
-    The first of every mean comes before the second of any: where time runs out, a course of fewer
-    networks can go on.
+    The first network of every mean comes before the second of any. If time runs out, a run with
+    fewer networks for each mean can continue.
     """
     splits = {
-        f"fold-{fold}": course.split("train", fold)
-        for fold in course.folds
-        if not (course.out / f"fold-{fold}.npz").exists()
+        f"fold-{fold}": run.split("train", fold)
+        for fold in run.folds
+        if not (run.out / f"fold-{fold}.npz").exists()
     }
-    splits["network"] = course.split("all")
+    splits["network"] = run.split("all")
     return [
-        (_part, course, name, split, number)
-        for number in range(course.networks)
+        (_train_part, run, name, split, number)
+        for number in range(run.networks)
         for name, split in splits.items()
-        if not (course.out / f"{name}.safetensors").exists()
+        if not (run.out / f"{name}.safetensors").exists()
     ]
 
 
-_turn: AbstractContextManager[object] = nullcontext()
-"""Held by the process that makes lessons."""
+_examples_lock: AbstractContextManager[object] = nullcontext()
+"""The lock of the process that makes training examples."""
 
 
-def _take_turns(lock: AbstractContextManager[object]) -> None:
-    """Make lessons only while no other process does."""
-    global _turn
-    _turn = lock
+def _take_examples_locks(lock: AbstractContextManager[object]) -> None:
+    """Make training examples only while no other process does."""
+    global _examples_lock
+    _examples_lock = lock
 
 
-def all_apart(pool: ProcessPoolExecutor, work: Sequence[tuple[object, ...]], log: Log) -> None:
-    """Call functions, each with what it is given, in the processes of a pool; tell in their order.
+def run_in_pool(pool: ProcessPoolExecutor, work: Sequence[tuple[object, ...]], log: Log) -> None:
+    """Call functions in the processes of a pool and log their messages in order.
 
     Args:
         pool: The processes.
-        work: A function and what it is given, but for where to tell; all are given as much.
-        log: Where to tell.
+        work: Each function with its arguments except the log; all have the same number.
+        log: Receives the messages.
     """
-    for told in pool.map(_apart, *zip(*work, strict=True)):
-        for line in told:
+    for lines in pool.map(_run_with_log, *zip(*work, strict=True)):
+        for line in lines:
             log(line)
 
 
-def _apart(work: Callable[..., object], *given: object) -> list[str]:
-    """Work in a process of its own; returns what there is to log."""
-    told: list[str] = []
-    work(*given, told.append)
-    return told
+def _run_with_log(work: Callable[..., object], *arguments: object) -> list[str]:
+    """Call a function and return its messages."""
+    lines: list[str] = []
+    work(*arguments, lines.append)
+    return lines

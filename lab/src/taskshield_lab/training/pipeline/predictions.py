@@ -1,4 +1,4 @@
-"""What the networks of a course say; all of them taught and asked, which needs a GPU."""
+"""Trains the networks of a run and stores their predictions. This part needs a GPU."""
 
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -6,122 +6,134 @@ from multiprocessing import get_context
 from typing import NamedTuple
 
 from taskshield_lab.training.conversations.labelled import LabelledConversation
-from taskshield_lab.training.distractors.composed import composed
-from taskshield_lab.training.distractors.public_rows import read_pack
-from taskshield_lab.training.examples.examples import OutputExample
-from taskshield_lab.training.fitting import calibration
-from taskshield_lab.training.fitting.cross_validation import FoldPredictions, Limits, examined
+from taskshield_lab.training.distractors.public_conversations import compose_conversations
+from taskshield_lab.training.distractors.public_rows import read_public_rows
+from taskshield_lab.training.examples.output_examples import OutputExample
+from taskshield_lab.training.fitting.cross_validation import predict_conversations
+from taskshield_lab.training.fitting.fold_predictions import FoldPredictions, Limits, join_tags
+from taskshield_lab.training.fitting.tag_limits import fit_limits
 from taskshield_lab.training.network.network import Network
 from taskshield_lab.training.pipeline import datasets
 from taskshield_lab.training.pipeline.network_training import (
-    all_apart,
     final_network,
-    network_named,
-    teach_ahead,
+    run_in_pool,
+    train_ahead,
+    trained_network,
 )
-from taskshield_lab.training.pipeline.training_run import Log, TrainingRun, check_kept, complete
+from taskshield_lab.training.pipeline.training_run import (
+    Log,
+    TrainingRun,
+    check_test_set,
+    write_complete,
+)
 from taskshield_lab.training.sources.splits import Split
 
 
-class Answers(NamedTuple):
-    """What the networks of a course say."""
+class TrainingResult(NamedTuple):
+    """Predictions of the networks of a run, and the network to release."""
 
     folds: list[FoldPredictions]
-    kept: FoldPredictions | None
-    foreign: FoldPredictions | None
+    test_set: FoldPredictions | None
+    public: FoldPredictions | None
     network: Network
-    """The one to ship."""
 
 
-def taught(course: TrainingRun, log: Log) -> Answers:
-    """All networks taught and asked, as far as that is not done; all of it stays in the folder."""
-    check_kept(course)
-    course.out.mkdir(parents=True, exist_ok=True)
-    if course.at_once > 1:
-        teach_ahead(course, log)
-        ask_ahead(course, log)
-    folds = examine_folds(course, log)
-    limits = calibration.tag_limits(calibration.stacked_tags(folds))
-    return Answers(
+def train_and_predict(run: TrainingRun, log: Log) -> TrainingResult:
+    """Train all networks and store their predictions; finished steps are skipped."""
+    check_test_set(run)
+    run.out.mkdir(parents=True, exist_ok=True)
+    if run.parallel_networks > 1:
+        train_ahead(run, log)
+        predict_ahead(run, log)
+    folds = predict_folds(run, log)
+    limits = fit_limits(join_tags(folds))
+    return TrainingResult(
         folds,
-        examine_kept(course, log),
-        examine_foreign(course, limits, log),
-        final_network(course, log),
+        predict_test_set(run, log),
+        predict_public(run, limits, log),
+        final_network(run, log),
     )
 
 
-def ask_ahead(course: TrainingRun, log: Log) -> None:
-    """Ask all networks that need not wait for what others say, each in a process of its own.
+def predict_ahead(run: TrainingRun, log: Log) -> None:
+    """Store the predictions that do not depend on others, each in a process of its own.
 
-    Most of the work is to make conversations and features, and every network shares out its own.
+    Most of the work is making conversations and features; each process has its own workers.
     """
-    own = replace(course, workers=max(1, course.workers // (len(course.folds) + 1)))
-    asking = {
-        **({"kept": (examine_kept, own)} if own.kept else {}),
-        **{f"fold-{n}": (examine_folds, replace(own, folds=(n,))) for n in own.folds},
+    own = replace(run, workers=max(1, run.workers // (len(run.folds) + 1)))
+    steps = {
+        **({"kept": (predict_test_set, own)} if own.test_set else {}),
+        **{f"fold-{n}": (predict_folds, replace(own, folds=(n,))) for n in own.folds},
     }
-    lacking = [one for name, one in asking.items() if not (own.out / f"{name}.npz").exists()]
-    if not lacking:
+    missing = [one for name, one in steps.items() if not (own.out / f"{name}.npz").exists()]
+    if not missing:
         return
     # a fork could not use the GPU
-    with ProcessPoolExecutor(len(lacking), mp_context=get_context("spawn")) as pool:
-        all_apart(pool, lacking, log)
+    with ProcessPoolExecutor(len(missing), mp_context=get_context("spawn")) as pool:
+        run_in_pool(pool, missing, log)
 
 
-def examine_folds(course: TrainingRun, log: Log) -> list[FoldPredictions]:
-    """What fold networks say about what they did not see; folds that are done are not repeated."""
+def predict_folds(run: TrainingRun, log: Log) -> list[FoldPredictions]:
+    """The predictions of the folds' networks on the data that they were not trained on."""
     found = []
-    for number in course.folds:
+    for number in run.folds:
         name = f"fold-{number}"
-        if not (course.out / f"{name}.npz").exists():
-            network = network_named(course, name, course.split("train", number), log)
-            _examine(course, network, name, course.split("validation", number), log)
-        found.append(FoldPredictions.load(course.out / f"{name}.npz"))
+        if not (run.out / f"{name}.npz").exists():
+            network = trained_network(run, name, run.split("train", number), log)
+            _predict_side(run, network, name, run.split("validation", number), log)
+        found.append(FoldPredictions.load(run.out / f"{name}.npz"))
     return found
 
 
-def examine_kept(course: TrainingRun, log: Log) -> FoldPredictions | None:
-    """What the final network says about what is kept, where something is; it is not repeated."""
-    if not course.kept:
+def predict_test_set(run: TrainingRun, log: Log) -> FoldPredictions | None:
+    """The predictions of the final network on the test set, if there is one."""
+    if not run.test_set:
         return None
-    if not (course.out / "kept.npz").exists():
-        _examine(course, final_network(course, log), "kept", course.split("kept"), log)
-    return FoldPredictions.load(course.out / "kept.npz")
+    if not (run.out / "kept.npz").exists():
+        _predict_side(run, final_network(run, log), "kept", run.split("kept"), log)
+    return FoldPredictions.load(run.out / "kept.npz")
 
 
-def examine_foreign(course: TrainingRun, limits: Limits, log: Log) -> FoldPredictions | None:
-    """What the final network says about public conversations, if any; it is not repeated.
+def predict_public(run: TrainingRun, limits: Limits, log: Log) -> FoldPredictions | None:
+    """The predictions of the final network on public conversations, if there are any.
 
     Args:
-        course: The course.
-        limits: From which logit on a segment is taken for planted, as the folds found.
-        log: Where to tell.
+        run: The training run.
+        limits: The limits on segment logits, fitted on the folds.
+        log: Receives the messages.
     """
-    if course.alignment is None:
+    if run.alignment is None:
         return None
-    if not (course.out / "foreign.npz").exists():
-        talks = list(composed(read_pack(course.alignment, "valid"), course.seed))
-        if not talks:
-            log("foreign: no rows of the second source are kept for validation")
+    if not (run.out / "foreign.npz").exists():
+        conversations = list(
+            compose_conversations(read_public_rows(run.alignment, "valid"), run.seed)
+        )
+        if not conversations:
+            log("foreign: skipped, because the public data has no rows for validation.")
             return None
-        _ask(course, final_network(course, log), "foreign", talks, [], log, limits)
-    return FoldPredictions.load(course.out / "foreign.npz")
+        _predict(run, final_network(run, log), "foreign", conversations, [], log, limits)
+    return FoldPredictions.load(run.out / "foreign.npz")
 
 
-def _examine(course: TrainingRun, network: Network, name: str, side: Split, log: Log) -> None:
-    talks, definitions = list(datasets.talks(course, side)), datasets.definitions(course, side)
-    _ask(course, network, name, talks, definitions, log)
+def _predict_side(run: TrainingRun, network: Network, name: str, side: Split, log: Log) -> None:
+    conversations, definitions = (
+        list(datasets.labelled_conversations(run, side)),
+        datasets.definition_examples(run, side),
+    )
+    _predict(run, network, name, conversations, definitions, log)
 
 
-def _ask(
-    course: TrainingRun,
+def _predict(
+    run: TrainingRun,
     network: Network,
     name: str,
-    talks: list[LabelledConversation],
+    conversations: list[LabelledConversation],
     definitions: list[OutputExample],
     log: Log,
     limits: Limits | None = None,
 ) -> None:
-    log(f"{name}: asking about {len(talks)} conversations")
-    with datasets.spreading(course) as spread, complete(course.out / f"{name}.npz") as made:
-        examined(network, talks, definitions, course.tokenizer(), spread, limits).save(made)
+    log(f"{name}: predicting {len(conversations)} conversations.")
+    with datasets.parallel_map(run) as parallel, write_complete(run.out / f"{name}.npz") as made:
+        predict_conversations(
+            network, conversations, definitions, run.tokenizer(), parallel, limits
+        ).save(made)

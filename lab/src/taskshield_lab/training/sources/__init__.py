@@ -1,1 +1,1 @@
-"""Hand-written scenarios, openings, styles and worlds; what is kept for validation."""
+"""Reads the hand-written training data and splits it into folds."""

@@ -1,4 +1,7 @@
-"""Scenarios, openings, styles and definitions of tools read from JSON lines, and checked."""
+"""Reads and checks scenarios, openings, styles and tool definitions from JSON lines.
+
+What they are is in `scenarios`.
+"""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,18 +13,18 @@ from taskshield.core.messages import Json
 from taskshield.core.tools import Tier
 from taskshield_lab.training.sources.scenarios import (
     ATTACK_KINDS,
-    PLACE,
+    INJECTION_SLOT,
     Attack,
     Call,
-    Definition,
     Drift,
-    Goal,
     Opening,
     Scenario,
     ScenarioStep,
     ScenarioTurn,
     Style,
     Tool,
+    ToolDefinition,
+    UserTask,
 )
 
 _Value = TypeVar("_Value")
@@ -57,8 +60,8 @@ def read_styles(folder: Path) -> tuple[Style, ...]:
     return _read(folder, _style, lambda style: style.id)
 
 
-def read_definitions(folder: Path) -> tuple[Definition, ...]:
-    """All definitions of tools of a folder of JSON lines.
+def read_tool_definitions(folder: Path) -> tuple[ToolDefinition, ...]:
+    """All tool definitions of a folder of JSON lines.
 
     Raises:
         ConfigError: The folder holds no such file.
@@ -75,7 +78,7 @@ def _read(
         try:
             value = parse(_Fields(json.loads(line)))
             if id_of(value) in found:
-                raise ValueError("there was one like this before")
+                raise ValueError("An earlier line has the same id.")
         except (ValueError, RecursionError) as error:
             raise WireFormatError(f"{where}: {error}") from error
         found[id_of(value)] = value
@@ -85,7 +88,7 @@ def _read(
 def _lines(folder: Path) -> Iterator[tuple[str, str]]:
     paths = sorted(folder.glob("*.jsonl"))
     if not paths:
-        raise ConfigError(f"no .jsonl file in {folder}")
+        raise ConfigError(f"The folder {folder} has no .jsonl file.")
     for path in paths:
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             if line.strip():
@@ -93,17 +96,17 @@ def _lines(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 class _Fields:
-    """An object of JSON whose fields are asked for with their type."""
+    """A JSON object whose fields are read with their types."""
 
     def __init__(self, value: object) -> None:
         if not isinstance(value, dict):
-            raise ValueError("an object was expected")
+            raise ValueError("A JSON object was expected.")
         self._value: dict[str, Json] = value
 
     def get(self, key: str, *types: type) -> Json:
         value = self._value.get(key)
         if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-            raise ValueError(f"field {key!r} is missing or of the wrong type")
+            raise ValueError(f"The field {key!r} is missing or has the wrong type.")
         return value
 
     def text(self, key: str) -> str:
@@ -116,7 +119,7 @@ class _Fields:
     def number(self, key: str, below: int) -> int:
         value = self.get(key, int)
         if not isinstance(value, int) or not 0 <= value < below:
-            raise ValueError(f"field {key!r} must be from 0 to {below - 1}")
+            raise ValueError(f"The field {key!r} must be from 0 to {below - 1}.")
         return value
 
     def object(self, key: str) -> Mapping[str, Json]:
@@ -127,7 +130,7 @@ class _Fields:
     def texts(self, key: str) -> tuple[str, ...]:
         items = self._list(key)
         if not all(isinstance(item, str) and item for item in items):
-            raise ValueError(f"field {key!r} must be a list of texts")
+            raise ValueError(f"The field {key!r} must be a list of texts.")
         return tuple(str(item) for item in items)
 
     def list(self, key: str) -> tuple["_Fields", ...]:
@@ -146,10 +149,10 @@ def _scenario(fields: _Fields) -> Scenario:
         for turn in fields.list("turns")
     )
     steps = tuple(_step(step, tools, turns) for step in fields.list("steps"))
-    if not steps or not any(PLACE in step.output for step in steps):
-        raise ValueError("no step has a place for an injection")
+    if not steps or not any(INJECTION_SLOT in step.output for step in steps):
+        raise ValueError(f"No step's output has the mark {INJECTION_SLOT} for an injection.")
     if any(left.turn > right.turn for left, right in zip(steps, steps[1:], strict=False)):
-        raise ValueError("the steps are not in the order of the turns")
+        raise ValueError("The steps are not in the order of the turns.")
     return Scenario(
         id=fields.text("id"),
         domain=fields.text("domain"),
@@ -188,9 +191,9 @@ def _opening(fields: _Fields) -> Opening:
         wrong=calls("wrong"),
     )
     if not opening.turns or not opening.right or not opening.wrong:
-        raise ValueError("an opening needs a turn, a right call and a wrong one")
+        raise ValueError("An opening needs a turn, a right call and a wrong one.")
     if any(call in opening.right for call in opening.wrong):
-        raise ValueError("a call is both right and wrong")
+        raise ValueError("A call is both right and wrong.")
     return opening
 
 
@@ -204,17 +207,17 @@ def _tool(fields: _Fields) -> Tool:
     )
 
 
-def _goal(fields: _Fields) -> Goal:
-    return Goal(text=fields.text("text"), delegates_to=fields.text_or_none("delegates_to"))
+def _goal(fields: _Fields) -> UserTask:
+    return UserTask(text=fields.text("text"), delegates_to=fields.text_or_none("delegates_to"))
 
 
 def _call(fields: _Fields, tools: Mapping[str, Tool]) -> Call:
     call = Call(name=fields.text("name"), args=fields.object("args"))
     if call.name not in tools:
-        raise ValueError(f"there is no tool {call.name!r}")
+        raise ValueError(f"The scenario has no tool {call.name!r}.")
     unknown = call.args.keys() - tools[call.name].parameters.keys()
     if unknown:
-        raise ValueError(f"{call.name} has no parameter {', '.join(sorted(unknown))}")
+        raise ValueError(f"The tool {call.name} has no parameter {', '.join(sorted(unknown))}.")
     return call
 
 
@@ -229,9 +232,9 @@ def _step(
         benign=fields.texts("benign"),
         obey=fields.texts("obey"),
     )
-    plain = step.output.replace(PLACE, "")
+    plain = step.output.replace(INJECTION_SLOT, "")
     if not all(sentence in plain for sentence in (*step.benign, *step.obey)):
-        raise ValueError("a sentence of 'benign' or 'obey' is not in its output")
+        raise ValueError("A sentence of 'benign' or 'obey' is not in the output of its step.")
     return step
 
 
@@ -242,7 +245,9 @@ def _attack(fields: _Fields, tools: Mapping[str, Tool]) -> Attack:
         kind=fields.text("kind"),
     )
     if attack.kind not in ATTACK_KINDS or not attack.calls:
-        raise ValueError("an attack needs calls and a known kind")
+        raise ValueError(
+            f"An attack needs calls and one of the kinds {', '.join(sorted(ATTACK_KINDS))}."
+        )
     return attack
 
 
@@ -251,14 +256,14 @@ def _style(fields: _Fields) -> Style:
         id=fields.text("id"), label=fields.text("style"), template=fields.text("template")
     )
     if "{goal}" not in style.template:
-        raise ValueError("the template has no {goal}")
+        raise ValueError("The template has no {goal}.")
     return style
 
 
-def _definition(fields: _Fields) -> Definition:
-    definition = Definition(texts=fields.texts("texts"), planted=fields.texts("planted"))
+def _definition(fields: _Fields) -> ToolDefinition:
+    definition = ToolDefinition(texts=fields.texts("texts"), injected=fields.texts("planted"))
     if not definition.texts:
-        raise ValueError("a definition needs a text")
-    if not all(any(words in text for text in definition.texts) for words in definition.planted):
-        raise ValueError("what is planted is in none of the texts")
+        raise ValueError("A tool definition needs a text.")
+    if not all(any(words in text for text in definition.texts) for words in definition.injected):
+        raise ValueError("An injected text is in none of the texts of its definition.")
     return definition

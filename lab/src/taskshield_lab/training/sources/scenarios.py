@@ -1,6 +1,6 @@
-"""Hand-written scenarios, openings and injection styles, as values.
+"""Hand-written scenarios, openings, injection styles and tool definitions, as values.
 
-How they are read belongs to `scenario_files`, what is made of them to `conversations`.
+`scenario_files` reads them; `conversations` makes conversations of them.
 """
 
 import json
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from taskshield.core.messages import JsonObject, ToolCall
 from taskshield.core.tools import Tier
 
-PLACE = "{{INJ}}"
-"""Stands in an output where an outsider could have written text."""
+INJECTION_SLOT = "{{INJ}}"
+"""Marks a place in an output where an attacker could have written text."""
 
 ATTACK_KINDS = frozenset("exfiltrate spend destroy alter spread access mislead".split())
 
@@ -34,48 +34,48 @@ class Call:
     name: str
     args: JsonObject
 
-    def made(self, id: str) -> ToolCall:
+    def to_tool_call(self, id: str) -> ToolCall:
         """The call as an agent makes it."""
         arguments = json.dumps(self.args, ensure_ascii=False)
         return ToolCall(id=id, name=self.name, arguments=arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
-    """One instruction of a user message."""
+class UserTask:
+    """One task in a user message."""
 
     text: str
     delegates_to: str | None
-    """The source that the user tells the agent to obey."""
+    """The source that the user delegates to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioTurn:
-    """A user message, split into its instructions."""
+    """A user message and its tasks."""
 
     text: str
-    tasks: tuple[Goal, ...]
+    tasks: tuple[UserTask, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioStep:
-    """A call of the aligned run and what came back."""
+    """A call of the aligned run and its output."""
 
     turn: int
     call: Call
     serves: int
     """Index of the task within all tasks so far."""
     output: str
-    """With `PLACE` wherever an outsider could have written."""
+    """With `INJECTION_SLOT` where an attacker could have written."""
     benign: tuple[str, ...]
-    """Imperatives in the output that are none of the agent's business."""
+    """Imperatives in the output that are not meant for the agent."""
     obey: tuple[str, ...]
     """Imperatives in the output that the user's delegation covers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
-    """A call that nobody asked for, at one position of the run."""
+    """A call that serves none of the tasks, without an attack."""
 
     after: int
     """Index of the step that it follows."""
@@ -84,7 +84,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """An attacker's wish and the calls of an agent that fulfils it."""
+    """An attacker's goal and the calls that reach it."""
 
     goal: str
     calls: tuple[Call, ...]
@@ -92,8 +92,8 @@ class Attack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """Where a conversation takes place."""
+class ConversationSetup:
+    """What scenarios and openings share: domain, language, tools and system message."""
 
     id: str
     domain: str
@@ -103,7 +103,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario(Setting):
+class Scenario(ConversationSetup):
     """A whole conversation with its attacks and drifts."""
 
     turns: tuple[ScenarioTurn, ...]
@@ -115,8 +115,8 @@ class Scenario(Setting):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening(Setting):
-    """What a user says, and what an agent may and may not do before any tool has answered."""
+class Opening(ConversationSetup):
+    """A user request with right and wrong first calls."""
 
     turns: tuple[str, ...]
     """The user's messages."""
@@ -126,7 +126,7 @@ class Opening(Setting):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """A way to wrap an attacker's wish."""
+    """A way to word an attacker's goal."""
 
     id: str
     label: str
@@ -136,10 +136,10 @@ class Style:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
-    """What a tool says about itself."""
+class ToolDefinition:
+    """The texts of a tool's definition."""
 
     texts: tuple[str, ...]
-    """Its description, and those of its parameters."""
-    planted: tuple[str, ...]
-    """Pieces of them that try to direct the agent against the user; none in an honest one."""
+    """The description of the tool and those of its parameters."""
+    injected: tuple[str, ...]
+    """Parts of the texts that direct the agent against the user; none in an honest definition."""

@@ -1,9 +1,8 @@
-"""Which domains and which families of styles are kept for validation.
+"""Splits the data into folds by domain and by family of styles, and leaves out a test set.
 
-Both are dealt into folds by a stable hash, so that a scenario added later moves no other. Domains
-that begin with the same word ("CI", "CI/CD") share a fold, and so do all styles of one kind
-whatever file they stand in and whatever words their label uses. Definitions of tools share a fold
-where they begin with the same words.
+A stable hash assigns folds, so a scenario that is added later moves no other. Domains with the same
+first word ("CI", "CI/CD") share a fold. So do all styles of one family, in whatever file they are
+and whatever their labels, and tool definitions with the same first words.
 """
 
 import re
@@ -12,18 +11,18 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal, TypeVar
 
-from taskshield_lab.training.sources.scenarios import Definition, Setting, Style
-from taskshield_lab.training.sources.worlds import World
+from taskshield_lab.training.sources.environments import TestEnvironment
+from taskshield_lab.training.sources.scenarios import ConversationSetup, Style, ToolDefinition
 
-_Written = TypeVar("_Written", bound=Setting)
+_Source = TypeVar("_Source", bound=ConversationSetup)
 
 Side = Literal["train", "validation", "all", "kept"]
-"""Which part of the data is asked for.
+"""A part of the data.
 
 - train: every fold but the one held out
 - validation: only the fold held out
-- all: every fold, for the model that is shipped
-- kept: only what is kept from all of them
+- all: every fold, for the released model
+- kept: only the test set, which is in no fold
 """
 
 _FAMILIES = (
@@ -58,68 +57,70 @@ _FAMILIES = (
     ("courtesy", "polite|courtesy|favour|helper|colleague|custom|aside|add-on|bank hint|shorthand"),
     ("paper", r"stamp|slip|scribble|post-it|macro|margin"),
 )
-"""Family and what its labels have in common; the first that matches wins."""
+"""Each family and a pattern of its labels; the first match counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """One way to cut the data, and which side of the cut is meant."""
+    """One side of the data in one division into folds."""
 
     side: Side = "all"
     folds: int = 5
     held_out: int = 0
-    """The fold kept for validation."""
-    kept: tuple[str, ...] = ()
-    """How the ids of scenarios and openings begin that are in no fold."""
+    """The fold for validation."""
+    test_set: tuple[str, ...] = ()
+    """Prefixes of the ids of scenarios and openings that are in no fold."""
 
-    def scenarios(self, scenarios: Iterable[_Written]) -> tuple[_Written, ...]:
-        """Those of this side, be they whole scenarios or openings."""
+    def scenarios(self, scenarios: Iterable[_Source]) -> tuple[_Source, ...]:
+        """The scenarios or openings of this side."""
         return tuple(
             one
             for one in scenarios
-            if one.id.startswith(self.kept) == (self.side == "kept")
-            and self._keeps(fold_of_domain(one.domain, self.folds))
+            if one.id.startswith(self.test_set) == (self.side == "kept")
+            and self._includes(fold_of_domain(one.domain, self.folds))
         )
 
-    def worlds(self, worlds: Iterable[World]) -> tuple[World, ...]:
-        """Those of this side; none is kept from all folds."""
+    def environments(self, environments: Iterable[TestEnvironment]) -> tuple[TestEnvironment, ...]:
+        """The test environments of this side; the test set has none."""
         if self.side == "kept":
             return ()
-        return tuple(one for one in worlds if self._keeps(fold_of_domain(one.name, self.folds)))
+        return tuple(
+            one for one in environments if self._includes(fold_of_domain(one.name, self.folds))
+        )
 
     def styles(self, styles: Iterable[Style]) -> tuple[Style, ...]:
-        """Those of this side."""
-        return tuple(one for one in styles if self._keeps(fold_of_style(one, self.folds)))
+        """The styles of this side."""
+        return tuple(one for one in styles if self._includes(fold_of_style(one, self.folds)))
 
-    def definitions(self, definitions: Iterable[Definition]) -> tuple[Definition, ...]:
-        """Those of this side; none is kept from all folds."""
+    def definitions(self, definitions: Iterable[ToolDefinition]) -> tuple[ToolDefinition, ...]:
+        """The tool definitions of this side; the test set has none."""
         if self.side == "kept":
             return ()
         return tuple(
             one
             for one in definitions
-            if self._keeps(_fold("definition", " ".join(one.texts[0].split()[:4]), self.folds))
+            if self._includes(_fold("definition", " ".join(one.texts[0].split()[:4]), self.folds))
         )
 
-    def _keeps(self, fold: int) -> bool:
+    def _includes(self, fold: int) -> bool:
         if self.side in ("all", "kept"):
             return True
         return (fold == self.held_out) == (self.side == "validation")
 
 
 def fold_of_domain(domain: str, folds: int) -> int:
-    """The fold, from 0, of all scenarios of a domain."""
+    """The fold of all scenarios of a domain, from 0."""
     words = re.findall(r"\w+", domain.casefold())
     return _fold("domain", words[0] if words else "", folds)
 
 
 def fold_of_style(style: Style, folds: int) -> int:
-    """The fold, from 0, of all styles of this one's family."""
-    return _fold("style", family(style), folds)
+    """The fold of a style's family, from 0."""
+    return _fold("style", style_family(style), folds)
 
 
-def family(style: Style) -> str:
-    """The kind of wrapper that a style is, the same for all variants of it."""
+def style_family(style: Style) -> str:
+    """The family of a style, the same for all its variants."""
     label = style.label.casefold()
     if style.template.strip() == "{goal}":
         return "terse"

@@ -6,29 +6,25 @@ from pathlib import Path
 import pytest
 
 from taskshield.judges.embedded.network.model_files import SHIPPED
-from taskshield_lab.training.fitting import model_folder
-from taskshield_lab.training.fitting.cross_validation import FoldPredictions
-from taskshield_lab.training.fitting.model_folder import Assembled, assembled
+from taskshield_lab.training.fitting import decision
+from taskshield_lab.training.fitting.decision import FittedDecision, fit_decision
+from taskshield_lab.training.fitting.fold_predictions import FoldPredictions
 from taskshield_lab.training.pipeline import model_card
 
 ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def made() -> Assembled:
-    course = ROOT / "lab" / "data" / "shipped_model"
-    folds = [FoldPredictions.load(course / f"fold-{number}.npz") for number in range(3)]
+def made() -> FittedDecision:
+    run = ROOT / "lab" / "data" / "shipped_model"
+    folds = [FoldPredictions.load(run / f"fold-{number}.npz") for number in range(3)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            model_folder, "_ablated", lambda *_: {}
-        )  # takes ten times as long as the rest
-        kept, foreign = (
-            FoldPredictions.load(course / f"{name}.npz") for name in ("kept", "foreign")
-        )
-        return assembled(folds, kept, foreign)
+        patch.setattr(decision, "_ablated", lambda *_: {})  # takes ten times as long as the rest
+        kept, foreign = (FoldPredictions.load(run / f"{name}.npz") for name in ("kept", "foreign"))
+        return fit_decision(folds, kept, foreign)
 
 
-def test_the_shipped_decision_is_the_one_that_the_folds_give(made: Assembled) -> None:
+def test_the_shipped_decision_is_the_one_that_the_folds_give(made: FittedDecision) -> None:
     shipped = json.loads((SHIPPED / "decision.json").read_text(encoding="utf-8"))
     assert shipped.keys() == made.decision.keys()
     assert shipped["bias"] == pytest.approx(made.decision["bias"], rel=1e-4)
@@ -36,15 +32,15 @@ def test_the_shipped_decision_is_the_one_that_the_folds_give(made: Assembled) ->
         assert shipped[part] == pytest.approx(made.decision[part], rel=1e-4, abs=1e-6)
 
 
-def test_the_model_card_tells_the_figures_of_the_folds(made: Assembled) -> None:
+def test_the_model_card_tells_the_figures_of_the_folds(made: FittedDecision) -> None:
     text = (ROOT / "docs" / "model-card.md").read_text(encoding="utf-8")
     assert model_card._groups(made.figures) in text
     assert model_card._tags(made.figures) in text
-    assert model_card._kept(made.figures) in text
-    assert model_card._foreign(made.figures) in text
+    assert model_card._test_set(made.figures) in text
+    assert model_card._public(made.figures) in text
     assert model_card._thresholds(made.figures, made.decision) in text
     assert model_card._calibration(made.figures) in text
 
 
-def test_the_figures_are_such_that_json_can_hold_them(made: Assembled) -> None:
+def test_the_figures_are_such_that_json_can_hold_them(made: FittedDecision) -> None:
     json.dumps(made.figures, allow_nan=False)

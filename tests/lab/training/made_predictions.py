@@ -6,8 +6,8 @@ import numpy as np
 
 from taskshield.core.tools import Tier
 from taskshield.judges.embedded.decision.features import feature_list
-from taskshield_lab.training.fitting.cross_validation import FoldPredictions, Limits
-from taskshield_lab.training.fitting.model_folder import Assembled, assembled
+from taskshield_lab.training.fitting.decision import FittedDecision, fit_decision
+from taskshield_lab.training.fitting.fold_predictions import FoldPredictions, Limits
 
 KINDS = (*(tier.value for tier in Tier), "plan")
 
@@ -35,7 +35,7 @@ def findings(seed: int, count: int = 700) -> FoldPredictions:
     segments = 900
     labels = rng.choice(["plain", "benign", "obey", "attack"], segments, p=[0.6, 0.2, 0.1, 0.1])
     return FoldPredictions(
-        limits=Limits(planted=0.0, planted_delegated=0.0, joined=0.0),
+        limits=Limits(injected=0.0, injected_delegated=0.0, joined=0.0),
         tags={
             "logit": (rng.normal(size=segments) + 5 * (labels == "attack")).astype(np.float32),
             "label": labels,
@@ -58,7 +58,7 @@ def findings(seed: int, count: int = 700) -> FoldPredictions:
 
 
 @cache
-def whole() -> Assembled:
+def whole() -> FittedDecision:
     """A decision and figures from two folds, what was kept, and foreign talks; made once: it takes
     its time."""
-    return assembled([findings(1), findings(2)], findings(3), findings(4))
+    return fit_decision([findings(1), findings(2)], findings(3), findings(4))
