@@ -20,8 +20,8 @@
  * @typedef {Schemas["TaskOut"]} Task
  * @typedef {Schemas["TimelineItem"]} StoredItem a message of a session
  *
- * @typedef {Schemas["Exam"]} Exam
- * @typedef {Schemas["ExamRow"]} ExamRow
+ * @typedef {Schemas["Benchmark"]} Exam
+ * @typedef {Schemas["BenchmarkRow"]} ExamRow
  * @typedef {Schemas["JudgeLatency"]} JudgeLatency
  * @typedef {Schemas["Rate"]} Rate
  */

@@ -3,13 +3,13 @@
 from functools import cache
 from pathlib import Path
 
-from taskshield.server.routes.api.models import Answer
-from taskshield.server.routes.api.parameters import Reader, native_router
+from taskshield.server.routes.api.models import ResponseModel
+from taskshield.server.routes.api.parameters import ReadCaller, native_router
 
 _FIGURES = Path(__file__).parents[2] / "dashboard" / "benchmarks.json"
 
 
-class Rate(Answer):
+class Rate(ResponseModel):
     """A share with its 95 % interval."""
 
     hits: int
@@ -19,7 +19,7 @@ class Rate(Answer):
     high: float
 
 
-class ExamRow(Answer):
+class BenchmarkRow(ResponseModel):
     """Figures of one agent under one attack; null where a figure does not apply."""
 
     agent: str
@@ -45,7 +45,7 @@ class ExamRow(Answer):
     llm_calls: int
 
 
-class Exam(Answer):
+class Benchmark(ResponseModel):
     """One benchmark: one judge, or none, on the same tasks and attacks."""
 
     name: str
@@ -59,10 +59,10 @@ class Exam(Answer):
     taskshield: str
     agentdojo: str
     runs: int
-    results: list[ExamRow]
+    results: list[BenchmarkRow]
 
 
-class LatencyRow(Answer):
+class LatencyRow(ResponseModel):
     """Latency of checks of one kind of message."""
 
     name: str
@@ -72,7 +72,7 @@ class LatencyRow(Answer):
     p99_ms: float
 
 
-class JudgeLatency(Answer):
+class JudgeLatency(ResponseModel):
     """Latency of the embedded judge, in one process."""
 
     model: str
@@ -81,10 +81,10 @@ class JudgeLatency(Answer):
     checks: list[LatencyRow]
 
 
-class Benchmarks(Answer):
+class Benchmarks(ResponseModel):
     """All benchmark figures in the package."""
 
-    exams: list[Exam]
+    exams: list[Benchmark]
     latency: JudgeLatency
 
 
@@ -92,7 +92,7 @@ router = native_router()
 
 
 @router.get("/benchmarks", tags=["server"])
-async def get_benchmarks(caller: Reader) -> Benchmarks:
+async def get_benchmarks(caller: ReadCaller) -> Benchmarks:
     """Benchmark figures of the judges, measured for this release."""
     return read_figures()
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from taskshield.core.provenance import TracedValue, ValueOrigin
-from taskshield.server.routes.api.models import Answer
+from taskshield.server.routes.api.models import ResponseModel
 
 
-class PlaceOut(Answer):
+class PlaceOut(ResponseModel):
     """Characters `start` to `end` (exclusive) of a message's text."""
 
     message: int
@@ -14,7 +14,7 @@ class PlaceOut(Answer):
     end: int
 
 
-class EvidenceOut(Answer):
+class EvidenceOut(ResponseModel):
     """A value of a call's arguments, and where it comes from."""
 
     call_id: str

@@ -18,11 +18,11 @@ from taskshield.core.store import AuditRecord, Label, LabelValue, Page
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.decide import decide
 from taskshield.server.http.errors import RequestError
-from taskshield.server.routes.api.models import Answer, Asked, DecisionOut
+from taskshield.server.routes.api.models import DecisionOut, RequestModel, ResponseModel
 from taskshield.server.routes.api.parameters import (
     After,
-    Approver,
-    Checker,
+    ApproveCaller,
+    CheckCaller,
     Id,
     Limit,
     Server,
@@ -36,14 +36,14 @@ _BATCH = 50
 """Labels, and audit records, that an export reads at once."""
 
 
-class NewLabel(Asked):
+class NewLabel(RequestModel):
     """A person's opinion of a decision: right or wrong."""
 
     label: LabelValue
     note: Annotated[str, Field(max_length=2_000)] = ""
 
 
-class LabelOut(Answer):
+class LabelOut(ResponseModel):
     """A person's opinion of a decision: right or wrong."""
 
     decision: str
@@ -59,7 +59,7 @@ class LabelOut(Answer):
         return cls.model_validate(label, from_attributes=True)
 
 
-class Labels(Answer):
+class Labels(ResponseModel):
     """A page of labels, newest first."""
 
     items: list[LabelOut]
@@ -77,7 +77,7 @@ router = native_router()
 
 @router.put("/decisions/{decision}/label", tags=["labels"])
 async def label_decision(
-    decision: Id, body: NewLabel, caller: Approver, server: Server
+    decision: Id, body: NewLabel, caller: ApproveCaller, server: Server
 ) -> LabelOut:
     """Set the label of a decision; it replaces an earlier one."""
     record = await find_record(server, caller, decision)
@@ -94,7 +94,7 @@ async def label_decision(
 
 
 @router.delete("/decisions/{decision}/label", status_code=204, tags=["labels"])
-async def unlabel_decision(decision: Id, caller: Approver, server: Server) -> Response:
+async def unlabel_decision(decision: Id, caller: ApproveCaller, server: Server) -> Response:
     """Remove the label of a decision."""
     if not await server.store.remove_label(caller.tenant, decision):
         raise RequestError(404, "not_found", "The decision has no label.")
@@ -103,7 +103,7 @@ async def unlabel_decision(decision: Id, caller: Approver, server: Server) -> Re
 
 @router.get("/labels", tags=["labels"])
 async def list_labels(
-    caller: Checker, server: Server, after: After = None, limit: Limit = 50
+    caller: CheckCaller, server: Server, after: After = None, limit: Limit = 50
 ) -> Labels:
     """List labels, newest first."""
     return Labels.of(await server.store.labels(caller.tenant, after=after, limit=limit))
@@ -115,7 +115,7 @@ async def list_labels(
     response_class=StreamingResponse,
     responses={200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}}},
 )
-async def export_labels(caller: Checker, server: Server) -> StreamingResponse:
+async def export_labels(caller: CheckCaller, server: Server) -> StreamingResponse:
     """All labelled cases as JSON Lines: the conversation, the decision and the label of each.
 
     Decisions whose case is not stored are left out.

@@ -18,7 +18,7 @@ from taskshield.server.http.errors import RequestError
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.operations.live_events import Event, LiveEvents
 from taskshield.server.routes.api.models import ApprovalOut
-from taskshield.server.routes.api.parameters import Checker, Server, native_router
+from taskshield.server.routes.api.parameters import CheckCaller, Server, native_router
 from taskshield.server.services import Services
 from taskshield.server.sessions.checker import CheckResult
 
@@ -90,7 +90,7 @@ router = native_router()
 )
 async def follow_live(
     request: Request,
-    caller: Checker,
+    caller: CheckCaller,
     server: Server,
     last_event_id: Annotated[
         str | None, Header(max_length=100, description="continue after this event")

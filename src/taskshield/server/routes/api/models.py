@@ -16,19 +16,19 @@ SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._:~-]{1,128}$")]
 """An id that can stand in a path."""
 
 
-class Asked(BaseModel):
+class RequestModel(BaseModel):
     """JSON that a client sends."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
-class Answer(BaseModel):
+class ResponseModel(BaseModel):
     """JSON that a client gets."""
 
     model_config = ConfigDict(frozen=True)
 
 
-class NewSession(Asked):
+class NewSession(RequestModel):
     """A new session."""
 
     id: SessionId | None = None
@@ -66,7 +66,7 @@ class NewMessage(WireMessage):
     )
 
 
-class NewMessages(Asked):
+class NewMessages(RequestModel):
     """The next messages of a session."""
 
     messages: Annotated[list[NewMessage], Field(min_length=1)]
@@ -74,13 +74,13 @@ class NewMessages(Asked):
     """Tools that the session does not have yet."""
 
 
-class Verdict(Asked):
+class Verdict(RequestModel):
     """A person's answer to an approval."""
 
     note: Annotated[str, Field(max_length=2_000)] = ""
 
 
-class CallOut(Answer):
+class CallOut(ResponseModel):
     """The action on one tool call."""
 
     id: str
@@ -90,7 +90,7 @@ class CallOut(Answer):
     allowed: bool
 
 
-class DecisionOut(Answer):
+class DecisionOut(ResponseModel):
     """The decision on one message."""
 
     id: str
@@ -160,14 +160,14 @@ class DecisionOut(Answer):
         )
 
 
-class CheckedOut(Answer):
+class CheckedOut(ResponseModel):
     """The decisions on messages, one for each."""
 
     session: str
     decisions: list[DecisionOut]
 
 
-class RecordOut(Answer):
+class RecordOut(ResponseModel):
     """A stored decision."""
 
     id: str
@@ -212,7 +212,7 @@ class RecordOut(Answer):
         )
 
 
-class Records(Answer):
+class Records(ResponseModel):
     """A page of decisions, newest first."""
 
     items: list[RecordOut]
@@ -225,7 +225,7 @@ class Records(Answer):
         return cls(items=[RecordOut.of(record) for record in page.items], next=page.next)
 
 
-class Replay(Answer):
+class Replay(ResponseModel):
     """A decision replayed from its stored case."""
 
     same: bool
@@ -233,7 +233,7 @@ class Replay(Answer):
     decision: DecisionOut
 
 
-class ApprovalOut(Answer):
+class ApprovalOut(ResponseModel):
     """A request to a person to approve or deny blocked calls."""
 
     id: str
@@ -255,7 +255,7 @@ class ApprovalOut(Answer):
         return cls.model_validate(approval, from_attributes=True)
 
 
-class ApprovalList(Answer):
+class ApprovalList(ResponseModel):
     """A page of approvals, newest first."""
 
     items: list[ApprovalOut]
@@ -268,14 +268,14 @@ class ApprovalList(Answer):
         return cls(items=[ApprovalOut.of(item) for item in page.items], next=page.next)
 
 
-class SelfTestOut(Answer):
+class SelfTestOut(ResponseModel):
     """The result of the self-test."""
 
     passed: bool
     failures: list[str]
 
 
-class SettingsOut(Answer):
+class SettingsOut(ResponseModel):
     """The settings in force; secrets are masked."""
 
     version: str
@@ -283,7 +283,7 @@ class SettingsOut(Answer):
     settings: Mapping[str, Any]
 
 
-class ErrorDetail(Answer):
+class ErrorDetail(ResponseModel):
     """Why a request failed."""
 
     code: str
@@ -292,7 +292,7 @@ class ErrorDetail(Answer):
     """One or two sentences for people."""
 
 
-class ErrorBody(Answer):
+class ErrorBody(ResponseModel):
     """The body of every error."""
 
     error: ErrorDetail

@@ -66,10 +66,10 @@ def _in_utc(moment: datetime) -> datetime:
         return _FIRST if moment.year == _FIRST.year else _LAST
 
 
-Checker = Annotated[Caller, Depends(_checker)]
-Reader = Annotated[Caller, Depends(_reader)]
-Approver = Annotated[Caller, Depends(_approver)]
-Admin = Annotated[Caller, Depends(_admin)]
+CheckCaller = Annotated[Caller, Depends(_checker)]
+ReadCaller = Annotated[Caller, Depends(_reader)]
+ApproveCaller = Annotated[Caller, Depends(_approver)]
+AdminCaller = Annotated[Caller, Depends(_admin)]
 Server = Annotated[Services, Depends(_server)]
 Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 Id = Annotated[str, Path(max_length=LONGEST_NAME)]

@@ -8,14 +8,14 @@ from pydantic import Field, TypeAdapter
 
 from taskshield.server.dashboard.playground import PlaygroundRun, read_conversation
 from taskshield.server.routes.api.evidence_models import EvidenceOut, evidence_out
-from taskshield.server.routes.api.models import Answer, Asked, DecisionOut
-from taskshield.server.routes.api.parameters import Checker, Server, native_router
+from taskshield.server.routes.api.models import DecisionOut, RequestModel, ResponseModel
+from taskshield.server.routes.api.parameters import CheckCaller, Server, native_router
 from taskshield.server.routes.api.session_models import TaskOut
 
 _SAMPLES = Path(__file__).parents[2] / "dashboard" / "samples.json"
 
 
-class Tried(Asked):
+class PlaygroundRequest(RequestModel):
     """A conversation to check."""
 
     conversation: dict[str, Any] | list[Any]
@@ -24,7 +24,7 @@ class Tried(Asked):
     """Names of judges; the configured judge where this is empty."""
 
 
-class RunOut(Answer):
+class RunOut(ResponseModel):
     """One judge's decisions on the conversation."""
 
     judge: str
@@ -51,13 +51,13 @@ class RunOut(Answer):
         )
 
 
-class Runs(Answer):
+class Runs(ResponseModel):
     """One run for each judge."""
 
     runs: list[RunOut]
 
 
-class Sample(Answer):
+class Sample(ResponseModel):
     """A sample conversation."""
 
     name: str
@@ -73,7 +73,7 @@ router = native_router()
 
 
 @router.post("/playground", tags=["playground"])
-async def try_conversation(body: Tried, caller: Checker, server: Server) -> Runs:
+async def try_conversation(body: PlaygroundRequest, caller: CheckCaller, server: Server) -> Runs:
     """Check a whole conversation without storing anything."""
     conversation = read_conversation(body.conversation)
     judges = body.judges or server.playground.judges[:1]
@@ -82,7 +82,7 @@ async def try_conversation(body: Tried, caller: Checker, server: Server) -> Runs
 
 
 @router.get("/playground/samples", tags=["playground"])
-async def list_samples(caller: Checker) -> list[Sample]:
+async def list_samples(caller: CheckCaller) -> list[Sample]:
     """Sample conversations, aligned and misaligned."""
     return read_samples()
 

@@ -30,14 +30,14 @@ from taskshield.server.routes.api.models import (
 from taskshield.server.routes.api.parameters import (
     LONGEST_NAME,
     NAME,
-    Admin,
+    AdminCaller,
     After,
-    Approver,
-    Checker,
+    ApproveCaller,
+    CheckCaller,
     Id,
     Limit,
     Moment,
-    Reader,
+    ReadCaller,
     Server,
     find_record,
     native_router,
@@ -55,7 +55,7 @@ router = native_router()
 
 
 @router.post("/sessions", status_code=201, tags=["sessions"])
-async def begin_session(body: NewSession, caller: Checker, server: Server) -> SessionOut:
+async def begin_session(body: NewSession, caller: CheckCaller, server: Server) -> SessionOut:
     """Begin a session."""
     tools = [tool.value() for tool in body.tools]
     return SessionOut.of(
@@ -65,21 +65,21 @@ async def begin_session(body: NewSession, caller: Checker, server: Server) -> Se
 
 @router.get("/sessions", tags=["sessions"])
 async def list_sessions(
-    caller: Checker, server: Server, after: After = None, limit: Limit = 50
+    caller: CheckCaller, server: Server, after: After = None, limit: Limit = 50
 ) -> Sessions:
     """List sessions, the most recently changed first."""
     return Sessions.of(await server.store.sessions(caller.tenant, after=after, limit=limit))
 
 
 @router.get("/sessions/{session}", tags=["sessions"])
-async def get_session(session: Id, caller: Checker, server: Server) -> SessionOut:
+async def get_session(session: Id, caller: CheckCaller, server: Server) -> SessionOut:
     """The state of a session: tasks, tainted directives, counters."""
     return SessionOut.of(await server.checker.finder.newest(caller.tenant, session))
 
 
 @router.post("/sessions/{session}/messages", tags=["sessions"])
 async def check_messages(
-    session: Id, body: NewMessages, caller: Checker, server: Server
+    session: Id, body: NewMessages, caller: CheckCaller, server: Server
 ) -> CheckedOut:
     """Check the next messages of a session: all of them or, where one fails, none."""
     checked = await server.checker.check(
@@ -100,7 +100,7 @@ async def check_messages(
 
 @router.get("/decisions", tags=["decisions"])
 async def search_decisions(
-    caller: Checker,
+    caller: CheckCaller,
     server: Server,
     session: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
     action: Action | None = None,
@@ -134,13 +134,13 @@ async def search_decisions(
 
 
 @router.get("/decisions/{decision}", tags=["decisions"])
-async def get_decision(decision: Id, caller: Reader, server: Server) -> RecordOut:
+async def get_decision(decision: Id, caller: ReadCaller, server: Server) -> RecordOut:
     """A stored decision."""
     return RecordOut.of(await find_record(server, caller, decision))
 
 
 @router.post("/decisions/{decision}/replay", tags=["decisions"])
-async def replay_decision(decision: Id, caller: Checker, server: Server) -> Replay:
+async def replay_decision(decision: Id, caller: CheckCaller, server: Server) -> Replay:
     """Make a decision again from its stored case."""
     record = await find_record(server, caller, decision)
     again = decide(stored_case(record))
@@ -149,7 +149,7 @@ async def replay_decision(decision: Id, caller: Checker, server: Server) -> Repl
 
 @router.get("/approvals", tags=["approvals"])
 async def list_approvals(
-    caller: Reader,
+    caller: ReadCaller,
     server: Server,
     status: ApprovalStatus | None = None,
     session: Annotated[str | None, Query(max_length=LONGEST_NAME)] = None,
@@ -167,7 +167,7 @@ async def list_approvals(
 @router.get("/approvals/{approval}", tags=["approvals"])
 async def get_approval(
     approval: Id,
-    caller: Reader,
+    caller: ReadCaller,
     server: Server,
     wait: Annotated[
         float, Query(ge=0, le=_LONGEST_WAIT_S, description="seconds to wait for a decision")
@@ -182,7 +182,7 @@ async def get_approval(
 async def decide_approval(
     approval: Id,
     verdict: Literal["approve", "deny"],
-    caller: Approver,
+    caller: ApproveCaller,
     server: Server,
     body: Verdict = _WITHOUT_NOTE,
 ) -> ApprovalOut:
@@ -192,7 +192,7 @@ async def decide_approval(
 
 
 @router.get("/settings", tags=["server"])
-async def get_settings(caller: Admin, server: Server) -> SettingsOut:
+async def get_settings(caller: AdminCaller, server: Server) -> SettingsOut:
     """The settings in force; secrets are masked."""
     return SettingsOut(
         version=__version__, settings=_masked(server.settings.model_dump(mode="json"))
@@ -200,7 +200,7 @@ async def get_settings(caller: Admin, server: Server) -> SettingsOut:
 
 
 @router.post("/self-test", tags=["server"])
-async def run_self_test(caller: Admin, server: Server) -> SelfTestOut:
+async def run_self_test(caller: AdminCaller, server: Server) -> SelfTestOut:
     """Run the self-test: the judge must block a known attack and allow a known good call."""
     result = await server.readiness.run_self_test()
     return SelfTestOut(passed=result.passed, failures=list(result.failures))

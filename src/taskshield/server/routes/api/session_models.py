@@ -7,11 +7,11 @@ from taskshield.core.instructions import Grant, Task
 from taskshield.core.store import ListedSession, Page
 from taskshield.core.usage import Usage
 from taskshield.engine.state import Counters
-from taskshield.server.routes.api.models import Answer
+from taskshield.server.routes.api.models import ResponseModel
 from taskshield.server.sessions.snapshots import SessionSnapshot
 
 
-class TaskOut(Answer):
+class TaskOut(ResponseModel):
     """A task of the user."""
 
     id: str
@@ -29,7 +29,7 @@ class TaskOut(Answer):
         )
 
 
-class TaintedOut(Answer):
+class TaintedOut(ResponseModel):
     """A directive from tool output that does not serve the user's tasks."""
 
     id: str
@@ -37,7 +37,7 @@ class TaintedOut(Answer):
     message: int
 
 
-class SessionOut(Answer):
+class SessionOut(ResponseModel):
     """A session as it is now."""
 
     id: str
@@ -81,7 +81,7 @@ class SessionOut(Answer):
         )
 
 
-class SessionRow(Answer):
+class SessionRow(ResponseModel):
     """A session in a list."""
 
     id: str
@@ -105,7 +105,7 @@ class SessionRow(Answer):
     """Time of its last decision."""
 
 
-class Sessions(Answer):
+class Sessions(ResponseModel):
     """A page of sessions, the most recently changed first."""
 
     items: list[SessionRow]

@@ -11,8 +11,8 @@ from taskshield.core.decisions import Action, Check
 from taskshield.core.store import Tally
 from taskshield.server.operations import statistics
 from taskshield.server.operations.statistics import HourCounts, Latency, NamedCounts
-from taskshield.server.routes.api.models import Answer
-from taskshield.server.routes.api.parameters import Checker, Server, native_router
+from taskshield.server.routes.api.models import ResponseModel
+from taskshield.server.routes.api.parameters import CheckCaller, Server, native_router
 
 _MOST = 10_000
 """Decisions that are counted, the newest first."""
@@ -20,14 +20,14 @@ _LISTED = 20
 """Tools that are listed."""
 
 
-class LlmOut(Answer):
+class LlmOut(ResponseModel):
     """What language models used."""
 
     calls: int
     tokens: int
 
 
-class Stats(Answer):
+class Stats(ResponseModel):
     """Statistics of checks."""
 
     since: datetime
@@ -51,7 +51,7 @@ router = native_router()
 
 @router.get("/stats", tags=["server"])
 async def get_stats(
-    caller: Checker,
+    caller: CheckCaller,
     server: Server,
     hours: Annotated[int, Query(ge=1, le=720, description="hours to look back")] = 24,
 ) -> Stats:

@@ -14,8 +14,8 @@ from taskshield.engine.decide import decide
 from taskshield.server.http.errors import RequestError
 from taskshield.server.routes.api.evidence_models import EvidenceOut, evidence_out
 from taskshield.server.routes.api.labels import LabelOut
-from taskshield.server.routes.api.models import Answer, DecisionOut
-from taskshield.server.routes.api.parameters import Checker, Id, Server, native_router
+from taskshield.server.routes.api.models import DecisionOut, ResponseModel
+from taskshield.server.routes.api.parameters import CheckCaller, Id, Server, native_router
 from taskshield.server.routes.api.session_models import TaskOut
 from taskshield.server.services import Services
 from taskshield.server.sessions.audit_records import needs_person, stored_case
@@ -29,7 +29,7 @@ _APPROVALS = 200
 """Approvals of a session that are read, the newest first."""
 
 
-class TimelineItem(Answer):
+class TimelineItem(ResponseModel):
     """A message and the decision on it."""
 
     number: int
@@ -45,7 +45,7 @@ class TimelineItem(Answer):
     """A person's label on the decision."""
 
 
-class Timeline(Answer):
+class Timeline(ResponseModel):
     """Some messages of a session, in order."""
 
     items: list[TimelineItem]
@@ -61,7 +61,7 @@ router = native_router()
 @router.get("/sessions/{session}/timeline", tags=["sessions"])
 async def get_timeline(
     session: Id,
-    caller: Checker,
+    caller: CheckCaller,
     server: Server,
     after: Annotated[int, Query(ge=-1, le=2**31, description="`next` of the previous page")] = -1,
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
