@@ -36,8 +36,9 @@ from taskshield.server.routes.claude_code import hook
 from taskshield.server.services import Services
 from taskshield.server.sessions.approvals import Approvals
 from taskshield.server.sessions.audit_records import TextRedaction
-from taskshield.server.sessions.checker import CheckResult, SessionChecker
+from taskshield.server.sessions.checker import SessionChecker
 from taskshield.server.sessions.configured_store import open_configured
+from taskshield.server.sessions.judgement import CheckResult
 from taskshield.settings import Settings
 from taskshield.wiring import build_judge
 

@@ -2,7 +2,7 @@ import re
 
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.server.operations.metrics import Metrics
-from taskshield.server.sessions.checker import CheckResult
+from taskshield.server.sessions.judgement import CheckResult
 from taskshield.server.sessions.snapshots import RequestSource
 from tests.engine.sessions import run
 from tests.judging import TableJudge

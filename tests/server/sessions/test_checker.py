@@ -6,7 +6,7 @@ from taskshield.core.errors import ConversationError, JudgeUnavailable, StoreCon
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
 from taskshield.server.http.errors import RequestError
-from taskshield.server.sessions.checker import CheckResult
+from taskshield.server.sessions.judgement import CheckResult
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
 from tests.judging import TableJudge
@@ -181,7 +181,7 @@ def test_all_messages_of_a_request_are_stored_or_none() -> None:
         one = checker(store)
         await one.create_session(TENANT, id="s")
         broken = Message(level=Level.ASSISTANT, tool_calls=twice)
-        with pytest.raises(ConversationError, match="message 1: two tool calls"):
+        with pytest.raises(ConversationError, match="message 1: Two tool calls"):
             await one.check(TENANT, "s", [user(), broken], source=HERE)
         assert await records(store) == []
         assert (await one.finder.newest(TENANT, "s")).state.messages == 0

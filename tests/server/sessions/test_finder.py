@@ -5,8 +5,8 @@ import pytest
 from taskshield.core.messages import Message
 from taskshield.server.http.errors import RequestError
 from taskshield.server.sessions.audit_records import TextRedaction
-from taskshield.server.sessions.checker import CheckResult
 from taskshield.server.sessions.finder import SnapshotFinder
+from taskshield.server.sessions.judgement import CheckResult
 from taskshield.server.sessions.snapshot_store import SnapshotStore
 from taskshield.server.sessions.snapshots import new_snapshot
 from taskshield.stores.memory import MemoryStore

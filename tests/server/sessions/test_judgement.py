@@ -116,9 +116,9 @@ def test_without_names_a_snapshot_keeps_none_of_the_one_before() -> None:
 def test_an_error_counts_the_messages_of_the_whole_conversation() -> None:
     twice = (ToolCall(id="c", name="a", arguments=""), ToolCall(id="c", name="b", arguments=""))
     broken = Message(level=Level.ASSISTANT, tool_calls=twice)
-    with pytest.raises(ConversationError, match="message 1: two tool calls"):
+    with pytest.raises(ConversationError, match="message 1: Two tool calls"):
         judged(user(), broken)
     known = judged(user()).decisions
     resume = ResumeKeys(names=("n",), decisions=known, unless=lambda each: False)
-    with pytest.raises(ConversationError, match="message 2: two tool calls"):
+    with pytest.raises(ConversationError, match="message 2: Two tool calls"):
         judged(user(), broken, resume=resume)

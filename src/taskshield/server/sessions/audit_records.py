@@ -3,15 +3,16 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from taskshield.adapters import stored_values
 from taskshield.core.decisions import Case, Decision
-from taskshield.core.errors import StoreError, WireFormatError
 from taskshield.core.messages import digest
 from taskshield.core.safe_text import one_line
 from taskshield.core.store import Approval, AuditRecord
 from taskshield.core.tools import Tier
 from taskshield.server.http.errors import RequestError
+from taskshield.server.sessions import serialization
 from taskshield.server.sessions.snapshots import RequestSource, SessionKey
 from taskshield.stores.secrets.redaction import redacted, redacted_case, redacted_state
 
@@ -93,10 +94,7 @@ def stored_case(record: AuditRecord) -> Case:
         raise RequestError(
             410, "gone", "The case was not stored: this server does not store texts."
         )
-    try:
-        return stored_values.load(Case, record.case)
-    except WireFormatError as error:
-        raise StoreError(f"what is stored cannot be read: {error}") from None
+    return serialization.parse_stored(partial(stored_values.load, Case), record.case)
 
 
 def approval_of(

@@ -6,10 +6,9 @@ decision that a client has is never lost.
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
-from typing import TypeAlias
 
 from taskshield.adapters import stored_values
 from taskshield.core.decisions import Decision
@@ -17,13 +16,19 @@ from taskshield.core.errors import StoreConflict
 from taskshield.core.judge import Judge
 from taskshield.core.messages import Conversation, Message
 from taskshield.core.policy import Policy
-from taskshield.core.store import Approval, AuditRecord, Store
+from taskshield.core.store import Store
 from taskshield.core.tools import ToolSpec
 from taskshield.server.bounded_cache import KeyedLocks
 from taskshield.server.http.errors import RequestError
 from taskshield.server.sessions.audit_records import TextRedaction
 from taskshield.server.sessions.finder import SnapshotFinder
-from taskshield.server.sessions.judgement import Judgement, JudgingRules, judge_messages
+from taskshield.server.sessions.judgement import (
+    CheckResult,
+    Judgement,
+    JudgingRules,
+    Observer,
+    judge_messages,
+)
 from taskshield.server.sessions.resume_keys import ResumeKeys
 from taskshield.server.sessions.snapshot_store import Find, SnapshotStore
 from taskshield.server.sessions.snapshots import (
@@ -35,33 +40,8 @@ from taskshield.server.sessions.snapshots import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
-    """The stored result of a check."""
-
-    snapshot: SessionSnapshot
-    """The session after the messages."""
-    decisions: tuple[Decision, ...]
-    """One for each message."""
-    new: int
-    """How many of them, counted from the last, were made now; the others were known."""
-    approvals: Mapping[str, Approval] = field(default_factory=dict)
-    """What now waits for a person, by the id of the decision."""
-    records: tuple[AuditRecord, ...] = ()
-    """The audit records of the new decisions."""
-
-    @property
-    def session(self) -> str:
-        """Id of the session."""
-        return self.snapshot.id
-
-
 class _NothingWaits(Exception):
     """No call waits for the approval."""
-
-
-Observer: TypeAlias = Callable[[str, CheckResult], None]
-"""Gets the surface and the result of each check, once it is stored."""
 
 
 class SessionChecker:
@@ -158,12 +138,8 @@ class SessionChecker:
     ) -> CheckResult:
         """Check a whole conversation; messages that an earlier request had are not judged again.
 
-        The decisions are those of judging everything from the first message on.
-
-        Raises:
-            RequestError: There are too many messages.
-            ConversationError: A message makes no sense in this conversation.
-            StoreError: Nothing was stored, so nothing is decided.
+        The decisions are those of judging everything from the first message on. Raises the errors
+        of `check`.
         """
         messages = conversation.messages
         self._limit(messages)
@@ -193,7 +169,7 @@ class SessionChecker:
         """Check the messages that follow exactly this snapshot.
 
         For surfaces that answer the client themselves: where another request has added messages to
-        the session meanwhile, this one becomes a session of its own.
+        the session meanwhile, this one becomes a session of its own. Raises the errors of `check`.
 
         Args:
             snapshot: The session before the messages.
@@ -201,11 +177,6 @@ class SessionChecker:
             source: Where the request came from.
             resume: Names for the next snapshot; for surfaces that know them before and need not
                 call `SnapshotFinder.remember`.
-
-        Raises:
-            RequestError: There are too many messages.
-            ConversationError: A message makes no sense in this conversation.
-            StoreError: Nothing was stored, so nothing is decided.
         """
         self._limit(messages)
         find = self.finder.after(snapshot)
@@ -220,13 +191,9 @@ class SessionChecker:
         """
 
         async def allow(snapshot: SessionSnapshot) -> SnapshotChange:
-            approvable = dict(snapshot.content.approvable)
-            if approval not in approvable:
+            if approval not in snapshot.content.approvable:
                 raise _NothingWaits
-            approved = snapshot.state.approved | approvable.pop(approval)
-            state = replace(snapshot.state, approved=approved)
-            content = replace(snapshot.content, state=state, approvable=approvable)
-            return SnapshotChange(content=content)
+            return SnapshotChange(content=snapshot.content.after_approval(approval))
 
         async with self._locks.of(tenant, session):
             try:

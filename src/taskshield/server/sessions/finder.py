@@ -6,22 +6,21 @@ Owns the names by which snapshots are found again. Judges nothing.
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
-from taskshield.adapters import stored_values
-from taskshield.core.decisions import Case, Decision
-from taskshield.core.levels import Level
+from taskshield.core.decisions import Decision
 from taskshield.core.messages import Conversation, Message
 from taskshield.core.store import Store
-from taskshield.engine.decide import decide
 from taskshield.server.bounded_cache import BoundedCache
 from taskshield.server.http.errors import RequestError
+from taskshield.server.sessions.recorded_decisions import (
+    recorded_decisions,
+    with_sent_texts,
+)
 from taskshield.server.sessions.resume_keys import conversation_names
 from taskshield.server.sessions.snapshot_store import (
     CACHE_SIZE,
     Find,
     SnapshotStore,
-    parse_stored,
 )
 from taskshield.server.sessions.snapshots import (
     KnownConversation,
@@ -181,42 +180,19 @@ class SnapshotFinder:
         snapshot = None if id is None else await self._snapshots.load(tenant, id)
         if snapshot is None or name not in snapshot.content.names:
             return None
-        decisions = await self._decisions(snapshot, {each.id: each for each in known})
+        decisions = await recorded_decisions(
+            self._store, snapshot, {each.id: each for each in known}
+        )
         if decisions is None:
             return None
         if messages:
-            decisions = tuple(map(_about, decisions, messages))
+            decisions = with_sent_texts(decisions, messages)
         found = KnownConversation(snapshot=snapshot, decisions=decisions)
         self._cache.put((tenant, name), found)
         return found
-
-    async def _decisions(
-        self, snapshot: SessionSnapshot, known: Mapping[str, Decision]
-    ) -> tuple[Decision, ...] | None:
-        """The decisions that led to a snapshot, from stored cases; None if one was deleted."""
-        decisions = []
-        for id in snapshot.content.decision_ids:
-            decision = known.get(id)
-            if decision is None:
-                record = await self._store.decision(snapshot.tenant, id)
-                if record is None or record.case is None:
-                    return None
-                decision = decide(parse_stored(partial(stored_values.load, Case), record.case))
-            decisions.append(decision)
-        return tuple(decisions)
 
 
 def _existing(snapshot: SessionSnapshot | None) -> SessionSnapshot:
     if snapshot is None:
         raise RequestError(404, "not_found", "There is no such session.")
     return snapshot
-
-
-def _about(decision: Decision, message: Message) -> Decision:
-    """The decision with the message as it was sent, because the stored one is redacted.
-
-    What the agent says may have been changed on its way to the client: there the case is right.
-    """
-    if message.level is Level.ASSISTANT or message == decision.case.message:
-        return decision
-    return decide(replace(decision.case, message=message))

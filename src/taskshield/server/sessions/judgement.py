@@ -1,8 +1,9 @@
 """Judging the messages that follow a snapshot. The judge is the only one that is waited for."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
 
 from taskshield.api.sessions import AsyncSession
 from taskshield.core.decisions import Decision
@@ -10,6 +11,7 @@ from taskshield.core.errors import ConversationError
 from taskshield.core.judge import Judge
 from taskshield.core.messages import Message
 from taskshield.core.policy import Policy
+from taskshield.core.store import Approval, AuditRecord
 from taskshield.server.sessions.audit_records import (
     TextRedaction,
     approval_of,
@@ -44,6 +46,31 @@ class Judgement(SnapshotChange):
 
     decisions: tuple[Decision, ...]
     """One for each message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """The stored result of a check."""
+
+    snapshot: SessionSnapshot
+    """The session after the messages."""
+    decisions: tuple[Decision, ...]
+    """One for each message."""
+    new: int
+    """How many of them, counted from the last, were made now; the others were known."""
+    approvals: Mapping[str, Approval] = field(default_factory=dict)
+    """What now waits for a person, by the id of the decision."""
+    records: tuple[AuditRecord, ...] = ()
+    """The audit records of the new decisions."""
+
+    @property
+    def session(self) -> str:
+        """Id of the session."""
+        return self.snapshot.id
+
+
+Observer: TypeAlias = Callable[[str, CheckResult], None]
+"""Gets the surface and the result of each check, once it is stored."""
 
 
 async def judge_messages(

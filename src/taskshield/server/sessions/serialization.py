@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from taskshield.adapters import stored_values
+from taskshield.core.errors import StoreError, WireFormatError
 from taskshield.core.judge import HistoryEntry
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.state import SessionState
@@ -99,6 +100,18 @@ def read(text: str) -> StoredContent:
     """
     stored = stored_values.load(_StoredSession, text)
     return _joined(stored.rest, stored.history, stored.tools)
+
+
+def parse_stored(parse: Callable[[str], T], text: str) -> T:
+    """Parse a text from the store.
+
+    Raises:
+        StoreError: It cannot be read. Only the store can be the cause.
+    """
+    try:
+        return parse(text)
+    except WireFormatError as error:
+        raise StoreError(f"What is stored cannot be read: {error}") from None
 
 
 def _joined(

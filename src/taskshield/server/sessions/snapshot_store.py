@@ -6,7 +6,7 @@ from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from typing import TypeAlias, TypeVar
 
-from taskshield.core.errors import StoreConflict, StoreError, WireFormatError
+from taskshield.core.errors import StoreConflict
 from taskshield.core.store import Store, StoredSession
 from taskshield.server.bounded_cache import BoundedCache
 from taskshield.server.http.errors import RequestError
@@ -64,7 +64,7 @@ class SnapshotStore:
             tenant=tenant,
             version=stored.version,
             created_at=stored.created_at,
-            content=parse_stored(serialization.read, stored.state),
+            content=serialization.parse_stored(serialization.read, stored.state),
             summary=_summary(stored),
             size=len(stored.state),
         )
@@ -155,18 +155,6 @@ class SnapshotStore:
         self._writes.discard(task)
         if not task.cancelled():
             task.exception()  # Read, so that asyncio does not log it: the request may be cancelled.
-
-
-def parse_stored(parse: Callable[[str], T], text: str) -> T:
-    """Parse a text from the store.
-
-    Raises:
-        StoreError: It cannot be read. Only the store can be the cause.
-    """
-    try:
-        return parse(text)
-    except WireFormatError as error:
-        raise StoreError(f"what is stored cannot be read: {error}") from None
 
 
 def _summary(stored: StoredSession) -> SessionSummary:

@@ -28,6 +28,12 @@ class StoredContent:
     approvable: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Fingerprints of the calls that a person may still approve, by approval."""
 
+    def after_approval(self, approval: str) -> "StoredContent":
+        """The content once a person has approved: the calls of this approval are allowed once."""
+        approvable = dict(self.approvable)
+        approved = self.state.approved | approvable.pop(approval)
+        return replace(self, state=replace(self.state, approved=approved), approvable=approvable)
+
 
 @dataclass(frozen=True, slots=True)
 class SerializedPart(Generic[T]):

@@ -7,16 +7,18 @@ sessions, but never listed among the sessions of its own tenant.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from starlette.requests import Request
 
 from taskshield.adapters import stored_values
 from taskshield.adapters.agent_hooks.steps import Memory, SeenCall
 from taskshield.adapters.agent_hooks.verdicts import Verdict
-from taskshield.core.errors import StoreConflict, StoreError, WireFormatError
+from taskshield.core.errors import StoreConflict
 from taskshield.core.store import Store, StoredSession
 from taskshield.server.bounded_cache import BoundedCache
 from taskshield.server.services import Services, services
+from taskshield.server.sessions.serialization import parse_stored
 from taskshield.stores.secrets.redaction import redacted
 
 _TENANT_SUFFIX = "\x1fagent-hooks"
@@ -71,10 +73,7 @@ class SessionMemories:
             return cached
         if stored.state is None:
             return _StoredMemory(version=stored.version, memory=Memory())
-        try:
-            memory = stored_values.load(Memory, stored.state)
-        except WireFormatError as error:
-            raise StoreError(f"What is stored cannot be read: {error}") from None
+        memory = parse_stored(partial(stored_values.load, Memory), stored.state)
         return _StoredMemory(version=stored.version, memory=memory)
 
     async def _write(self, tenant: str, session: str, version: int, memory: Memory) -> Memory:

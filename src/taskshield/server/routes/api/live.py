@@ -20,7 +20,7 @@ from taskshield.server.operations.live_events import Event, LiveEvents
 from taskshield.server.routes.api.models import ApprovalOut
 from taskshield.server.routes.api.parameters import CheckCaller, Server, native_router
 from taskshield.server.services import Services
-from taskshield.server.sessions.checker import CheckResult
+from taskshield.server.sessions.judgement import CheckResult
 
 _PAUSE_S = 15.0
 """Seconds after which a comment is sent if there is no event, and the key is checked again."""
