@@ -146,10 +146,10 @@ def test_an_audit_that_is_at_its_end_can_be_resumed(logs: Path, tmp_path: Path) 
     assert seen == []
 
 
-def test_a_log_that_has_changed_is_not_gone_on_with(logs: Path, tmp_path: Path) -> None:
+def test_a_changed_log_is_not_resumed(logs: Path, tmp_path: Path) -> None:
     run(audit(logs, tmp_path / "out"))
     write(logs / "a.jsonl", clean(1))
-    with pytest.raises(ConfigError, match="other are: files"):
+    with pytest.raises(ConfigError, match="These differ: files"):
         run(audit(logs, tmp_path / "out", resume=True))
 
 
@@ -161,11 +161,11 @@ def test_a_limit_stops_early_and_the_rest_can_follow(logs: Path, tmp_path: Path)
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
 
-def test_a_judge_that_does_not_answer_is_found_out_first(
+def test_a_judge_that_does_not_answer_is_reported_first(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged_by(TableJudge(error=JudgeUnavailable("wrong key")), monkeypatch)
-    with pytest.raises(ConfigError, match="judge: unavailable: wrong key"):
+    with pytest.raises(ConfigError, match="The judge gave no verdict \(unavailable\): wrong key"):
         run(audit(logs, tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
@@ -183,7 +183,7 @@ def test_a_worker_that_dies_is_an_error_and_not_a_hang(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers, "_begin", _die)
-    with pytest.raises(TaskShieldError, match="a worker process died"):
+    with pytest.raises(TaskShieldError, match="A worker process ended unexpectedly"):
         run(audit(logs, tmp_path / "out", workers=2))
 
 

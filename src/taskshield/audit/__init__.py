@@ -1,1 +1,1 @@
-"""The offline audit: logs at rest, read and replayed through a shield."""
+"""The offline audit: recorded conversations are read from logs and replayed through a shield."""

@@ -1,4 +1,4 @@
-"""One audit from the first file to the report.
+"""Runs an audit, from the log files to the report.
 
 files = tuple(find(["logs"], besides=Path("results")))
 summary = run(Audit(files=files, out=Path("results")))
@@ -37,50 +37,50 @@ _HASH_LENGTH = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What is to be audited, and how."""
+    """The settings of an audit."""
 
     files: tuple[Input, ...]
     out: Path
     plan: Plan = Plan()
     workers: int | None = None
-    """Processes, or actors of a cluster; None takes one, or all processors of the cluster."""
+    """Processes, or actors of a cluster. None takes one, or all processors of the cluster."""
     ray: str | None = None
-    """Address of a Ray cluster; "local" begins one on this machine."""
+    """Address of a Ray cluster. "local" starts one on this machine."""
     limit: int | None = None
-    """Conversations after which to stop."""
+    """Stop after this many conversations."""
     resume: bool = False
-    """Whether to go on with what is in the folder of the results."""
+    """Whether to continue the audit in the folder of the results."""
 
 
-Watch = Callable[[Result], None]
-"""Told of every result as soon as it is written down."""
+ResultCallback = Callable[[Result], None]
+"""Called with each result after it is written."""
 
 
-def run(audit: Audit, watch: Watch = lambda result: None) -> Summary:
-    """Audit what is not there yet, and write all files of the results.
+def run(audit: Audit, on_result: ResultCallback = lambda result: None) -> Summary:
+    """Audit the entries that have no result, and write all files of the results.
 
     Raises:
         TaskShieldError: A setting is wrong, a package is missing, or the files cannot be written.
     """
     parquet.require()
-    check_all = _way(audit)
+    check_all = _checking_function(audit)
     header = _header(audit)
-    writing, done = results.begin(audit.out, header, resume=audit.resume)
+    writing, done = results.open_results(audit.out, header, resume=audit.resume)
     with closing(writing):
         left = audit.limit
-        with closing(check_all(_todo(audit, done))) as found:
+        with closing(check_all(_remaining_entries(audit, done))) as found:
             while left != 0 and (result := next(found, None)) is not None:
                 writing.add(result)
-                watch(result)
+                on_result(result)
                 left = left - 1 if left is not None and result.counts else left
-    return _conclude(audit.out, header)
+    return _write_results(audit.out, header)
 
 
-_Todo = list[tuple[Input, int]]
-"""Files, each with how many of its entries are known already."""
+_RemainingEntries = list[tuple[Input, int]]
+"""Files, each with the number of its entries that have a result."""
 
 
-def _todo(audit: Audit, done: Done) -> _Todo:
+def _remaining_entries(audit: Audit, done: Done) -> _RemainingEntries:
     return [
         (file, done.entries.get(file.name, 0))
         for file in audit.files
@@ -88,8 +88,8 @@ def _todo(audit: Audit, done: Done) -> _Todo:
     ]
 
 
-def _way(audit: Audit) -> Callable[[_Todo], Generator[Result]]:
-    """How entries are checked: here, or on a cluster.
+def _checking_function(audit: Audit) -> Callable[[_RemainingEntries], Generator[Result]]:
+    """The function that checks entries: here, or on a cluster.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -101,37 +101,39 @@ def _way(audit: Audit) -> Callable[[_Todo], Generator[Result]]:
     return partial(ray_cluster.check_all, plan=audit.plan, address=audit.ray, actors=audit.workers)
 
 
-def _check_here(audit: Audit, todo: _Todo) -> Generator[Result]:
+def _check_here(audit: Audit, todo: _RemainingEntries) -> Generator[Result]:
     entries = (entry for file, known in todo for entry in islice(reader.entries(file), known, None))
     count = 1 if audit.workers is None else audit.workers
     return workers.check_all(entries, audit.plan, workers=count)
 
 
 def _header(audit: Audit) -> Header:
-    """What the audit is about. The shield is tried out, to find out early what is wrong."""
-    settings, trace = asyncio.run(_tried_out(audit.plan))
-    told = settings.model_dump_json(exclude={"judge", "api_key"})
+    """The header of the journal. The shield is tested first, so that wrong settings fail early."""
+    settings, trace = asyncio.run(_test_shield(audit.plan))
+    hashed = settings.model_dump_json(exclude={"judge", "api_key"})
     return Header(
         taskshield=__version__,
         judge=settings.judge if settings.llm is None else f"{settings.judge}+{settings.llm}",
         version=trace.prompt,
-        settings=hashlib.sha256(told.encode()).hexdigest()[:_HASH_LENGTH],
+        settings=hashlib.sha256(hashed.encode()).hexdigest()[:_HASH_LENGTH],
         with_text=audit.plan.with_text,
         files={file.name: file.size for file in audit.files},
     )
 
 
-async def _tried_out(plan: Plan) -> tuple[Settings, Trace]:
-    """Ask the judge once: a wrong key would otherwise be found out after a thousand outages."""
+async def _test_shield(plan: Plan) -> tuple[Settings, Trace]:
+    """Ask the judge once. Otherwise a wrong key would show only after a thousand outages."""
     async with plan.shield() as shield:
         decision = await shield.session().user("Tell me the time.")
         if decision.outage is not None:
-            raise ConfigError(f"judge: {decision.outage.kind}: {decision.outage.detail}")
+            raise ConfigError(
+                f"The judge gave no verdict ({decision.outage.kind}): {decision.outage.detail}"
+            )
         return shield.settings, decision.case.trace
 
 
-def _conclude(folder: Path, header: Header) -> Summary:
-    """Write what is made from all lines."""
+def _write_results(folder: Path, header: Header) -> Summary:
+    """Write the files that are made from all results."""
     summary = summarise(folder)
     parquet.write(folder)
     judge = f"{header.judge} {header.version}".strip()

@@ -58,5 +58,5 @@ def test_results_among_the_logs_are_no_logs(logs: Path) -> None:
 @pytest.mark.parametrize("path", ["nowhere", "*.jsonl", "empty"])
 def test_a_path_without_logs_is_an_error(path: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ConfigError, match="there is no log to be read"):
+    with pytest.raises(ConfigError, match="has no log that can be read"):
         names(tmp_path / path)

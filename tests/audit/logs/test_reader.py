@@ -38,7 +38,7 @@ def test_nameless_conversations_of_one_record_have_names_of_their_own(tmp_path: 
     assert [each.id for each in conversations(read(path))] == ["x.jsonl:1.1", "x.jsonl:1.2"]
 
 
-def test_what_cannot_be_read_is_told_and_spoils_nothing(tmp_path: Path) -> None:
+def test_unreadable_records_are_reported_and_affect_no_other(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     bad: dict[str, Any] = {"messages": [{"role": "wizard"}]}
     path.write_bytes(write(path, clean(1), {}, bad).read_bytes() + b"{\n")
@@ -96,14 +96,14 @@ def test_conversations_within_one_trace_have_names_of_their_own(tmp_path: Path) 
     assert [each.id for each in conversations(read(path))] == ["t1", "t1#2"]
 
 
-def test_a_trace_without_content_is_told(tmp_path: Path) -> None:
+def test_a_trace_without_content_is_reported(tmp_path: Path) -> None:
     span = chat_span("t1", 1, {"role": "user", "content": "x"})
     span["attributes"] = span["attributes"][:1]
     (found, _) = read(write(tmp_path / "x.jsonl", spans(span)))
     assert isinstance(found, Unreadable) and "no messages are recorded" in found.reason
 
 
-def test_a_conversation_without_a_user_is_told(tmp_path: Path) -> None:
+def test_a_conversation_without_a_user_is_reported(tmp_path: Path) -> None:
     answer = {"role": "assistant", "content": "Hello."}
     tool = chat_span("t2", 1, answer)
     tool["attributes"] = [

@@ -84,7 +84,7 @@ def test_lines_in_a_file_that_is_called_json(tmp_path: Path) -> None:
     assert numbers(read(tmp_path / "x.log", lines({}, {}))) == [1, 2]
 
 
-def test_broken_lines_are_told_and_spoil_no_other(tmp_path: Path) -> None:
+def test_broken_lines_are_reported_and_affect_no_other(tmp_path: Path) -> None:
     data = b'\xef\xbb\xbf{"a": 1}\n\n{"a": \n\xff\xfe\n' + b"[" * 200_000 + b"\n{}\n"
     found = read(tmp_path / "x.jsonl", data)
     assert payloads(found) == [
@@ -144,7 +144,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     assert isinstance(broken, Broken) and broken.reason.endswith("No such file or directory")
 
 
-def test_without_zstandard_one_is_told_what_to_install(
+def test_without_zstandard_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "zstandard", None)
@@ -226,7 +226,7 @@ def test_a_damaged_table(tmp_path: Path) -> None:
         assert isinstance(last, Broken) and last.reason.endswith("it is damaged")
 
 
-def test_without_pyarrow_one_is_told_what_to_install(
+def test_without_pyarrow_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -1,4 +1,4 @@
-"""What is written down about a conversation."""
+"""The results of a conversation."""
 
 import json
 from collections.abc import Iterator
@@ -96,7 +96,7 @@ def test_a_hijacked_conversation() -> None:
     }
 
 
-def test_no_word_of_a_conversation_is_written_down_unless_asked() -> None:
+def test_no_text_of_a_conversation_is_stored_unless_requested() -> None:
     payload = hijacked()
     written = json.dumps(check(payload))
     for words in (SECRET_WORDS, "eve@", "Summarise", "Note to AI"):
@@ -131,12 +131,12 @@ def test_a_policy_that_only_observes_lets_an_attack_pass(monkeypatch: pytest.Mon
     assert findings[1]["action"] == "observe" and not findings[1]["held"]
 
 
-def test_a_call_without_any_planted_directive_is_no_attack() -> None:
+def test_a_call_without_an_injected_directive_is_no_attack() -> None:
     payload = hijacked()
     payload["messages"][2]["content"] = "Nothing to see."
     journal, (sent,) = check(payload)
     assert (journal["attack"], journal["held"], sent["planted_in"]) == ("none", 1, None)
-    assert sent["reason"] == "It serves no task of the user."
+    assert sent["reason"] == "It serves none of the user's tasks."
 
 
 def test_a_plan_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def test_messages_that_could_not_be_checked_are_counted(monkeypatch: pytest.Monk
     assert (journal["executed"], journal["failed"], findings) == (0, 6, [])
 
 
-def test_a_conversation_that_makes_no_sense_keeps_what_was_found_before() -> None:
+def test_an_invalid_conversation_keeps_the_earlier_findings() -> None:
     payload = hijacked()
     payload["messages"].append(
         {"role": "assistant", "tool_calls": [call("c", "x"), call("c", "y")]}

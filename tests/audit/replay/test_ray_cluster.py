@@ -38,7 +38,7 @@ def test_a_cluster_gives_the_same_files_as_a_process(tmp_path: Path) -> None:
     assert many.stdout == alone.stdout.replace("/alone;", "/many;")
 
 
-def test_a_cluster_that_does_not_answer_is_told(
+def test_a_cluster_that_does_not_answer_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import ray
@@ -50,7 +50,9 @@ def test_a_cluster_that_does_not_answer_is_told(
 
     monkeypatch.setattr(ray, "init", refused)
     files = find([str(write(tmp_path / "a.jsonl", clean(1)))], besides=tmp_path / "out")
-    with pytest.raises(TaskShieldError, match=r"^--ray: no cluster answers there: Connection"):
+    with pytest.raises(
+        TaskShieldError, match=r"^--ray: No Ray cluster answers at this address \(Connection"
+    ):
         list(ray_cluster.check_all([(files[0], 0)], Plan(), address="10.1.2.3:6379", actors=None))
     assert list(ray_cluster.check_all([], Plan(), address="10.1.2.3:6379", actors=None)) == []
 
@@ -65,7 +67,7 @@ def test_the_first_ctrl_c_waits_for_a_row_and_the_second_does_not() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_without_ray_one_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.delitem(sys.modules, "taskshield.audit.replay.ray_cluster", raising=False)
     with pytest.raises(MissingExtraError, match=r"taskshield\[ray\]"):

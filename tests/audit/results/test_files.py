@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from taskshield.audit.results.files import FINDINGS, JOURNAL, Done, Header, begin, lines
+from taskshield.audit.results.files import FINDINGS, JOURNAL, Done, Header, lines, open_results
 from taskshield.audit.results.outcomes import Result
 from taskshield.core.errors import ConfigError
 
@@ -26,7 +26,7 @@ def result(number: int, findings: int = 0, *, kind: str = "conversation") -> Res
 
 
 def written(folder: Path, *results: Result) -> bytes:
-    writing, _ = begin(folder, HEADER, resume=False)
+    writing, _ = open_results(folder, HEADER, resume=False)
     for each in results:
         writing.add(each)
     writing.close()
@@ -44,24 +44,24 @@ def test_lines_are_written_in_order(tmp_path: Path) -> None:
 
 def test_an_audit_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     written(tmp_path, *ALL)
-    with pytest.raises(ConfigError, match="--resume goes on with it"):
-        begin(tmp_path, HEADER, resume=False)
+    with pytest.raises(ConfigError, match="Use --resume to continue it"):
+        open_results(tmp_path, HEADER, resume=False)
 
 
-def test_resuming_where_nothing_is_begins_anew(tmp_path: Path) -> None:
-    writing, done = begin(tmp_path / "new", HEADER, resume=True)
+def test_resuming_without_results_starts_new_ones(tmp_path: Path) -> None:
+    writing, done = open_results(tmp_path / "new", HEADER, resume=True)
     writing.close()
     assert done.entries == {} and done.ended == frozenset()
 
 
 def test_what_is_done_is_known(tmp_path: Path) -> None:
     written(tmp_path, *ALL)
-    writing, done = begin(tmp_path, HEADER, resume=True)
+    writing, done = open_results(tmp_path, HEADER, resume=True)
     writing.close()
     assert done == Done(entries={"a.jsonl": 4}, ended=frozenset({"a.jsonl"}))
 
 
-def test_wherever_it_was_broken_off_the_whole_comes_out(tmp_path: Path) -> None:
+def test_an_interrupted_audit_gives_the_same_files(tmp_path: Path) -> None:
     whole = written(tmp_path / "whole", *ALL)
     journal = (tmp_path / "whole" / JOURNAL).read_bytes()
     findings = (tmp_path / "whole" / FINDINGS).read_bytes()
@@ -74,7 +74,7 @@ def test_wherever_it_was_broken_off_the_whole_comes_out(tmp_path: Path) -> None:
         told = sum(json.loads(line).get("findings", 0) for line in _whole_lines(journal[:cut]))
         kept = b"".join(findings.splitlines(keepends=True)[:told])
         (folder / FINDINGS).write_bytes(findings[: len(kept) + cut % 40])
-        writing, done = begin(folder, HEADER, resume=True)
+        writing, done = open_results(folder, HEADER, resume=True)
         for each in ALL[sum(done.entries.values()) + len(done.ended) :]:
             writing.add(each)
         writing.close()
@@ -85,14 +85,14 @@ def _whole_lines(data: bytes) -> list[bytes]:
     return [line for line in data.splitlines(keepends=True) if line.endswith(b"\n")]
 
 
-def test_a_header_that_was_broken_off_begins_anew(tmp_path: Path) -> None:
+def test_an_unfinished_header_is_replaced(tmp_path: Path) -> None:
     (tmp_path / JOURNAL).write_bytes(b'{"kind": "au')
-    writing, done = begin(tmp_path, HEADER, resume=True)
+    writing, done = open_results(tmp_path, HEADER, resume=True)
     writing.close()
     assert done.entries == {} and list(lines(tmp_path, JOURNAL)) == []
 
 
-def test_another_audit_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_another_audit_is_not_resumed(tmp_path: Path) -> None:
     written(tmp_path, *ALL)
     other = Header(
         taskshield="1",
@@ -102,26 +102,26 @@ def test_another_audit_is_not_gone_on_with(tmp_path: Path) -> None:
         with_text=False,
         files={"a.jsonl": 9},
     )
-    with pytest.raises(ConfigError, match="of another audit; other are: judge, files"):
-        begin(tmp_path, other, resume=True)
+    with pytest.raises(ConfigError, match="belongs to another audit. These differ: judge, files"):
+        open_results(tmp_path, other, resume=True)
 
 
 def test_lost_findings_are_noticed(tmp_path: Path) -> None:
     written(tmp_path, *ALL)
     (tmp_path / FINDINGS).write_bytes(b"")
     with pytest.raises(ConfigError, match="lines are missing"):
-        begin(tmp_path, HEADER, resume=True)
+        open_results(tmp_path, HEADER, resume=True)
 
 
 def test_damaged_lines_are_noticed(tmp_path: Path) -> None:
     written(tmp_path, *ALL)
     with (tmp_path / JOURNAL).open("ab") as file:
         file.write(b"{broken\n")
-    with pytest.raises(ConfigError, match=r"journal.jsonl, line 7: damaged"):
-        begin(tmp_path, HEADER, resume=True)
+    with pytest.raises(ConfigError, match=r"journal.jsonl, line 7 is damaged"):
+        open_results(tmp_path, HEADER, resume=True)
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot be written: "):
-        begin(tmp_path / "file" / "results", HEADER, resume=False)
+        open_results(tmp_path / "file" / "results", HEADER, resume=False)

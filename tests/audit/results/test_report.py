@@ -73,7 +73,7 @@ def test_all_is_counted(tmp_path: Path) -> None:
     assert (found.passed_over, found.closed_early) == (5, 1)
     page = markdown(found, "embedded")
     assert "| attacks that would have been blocked | 1 |" in page
-    assert "| conversations with planted directives | 2 |" in page
+    assert "| conversations with injected directives | 2 |" in page
     assert "| `financial` | 2 |" in page
     assert "- `a`, 2: `messages[3].role: one of`" in page
 
@@ -106,4 +106,4 @@ def test_names_cannot_take_over_the_page(payload: str, tmp_path: Path) -> None:
 
 def test_a_clean_page_is_short(tmp_path: Path) -> None:
     page = markdown(summed(tmp_path, conversation([])), "embedded")
-    assert "## Findings" not in page and "## Could not be read" not in page
+    assert "## Findings" not in page and "## Unreadable entries" not in page

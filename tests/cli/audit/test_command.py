@@ -31,7 +31,7 @@ def test_something_misaligned_exits_with_1(tmp_path: Path, capsys: Captured) -> 
     out, err = capsys.readouterr()
     assert out.startswith("MISALIGNED  1 of 2 conversations\n")
     words = " ".join(out.split())
-    assert "calls that would have been held 1" in words
+    assert "calls that would have been blocked 1" in words
     assert "send_email 1" in words and "external 1" in words and "a.jsonl 1" in words
     assert not hidden(out) and err == ""
     assert not [line for line in out.splitlines() if line != line.rstrip()]
@@ -80,7 +80,7 @@ def test_an_earlier_audit_is_continued_only_with_resume(tmp_path: Path, capsys: 
     assert audit(path, tmp_path / "out", "--limit", 1) == 0
     assert audit(path, tmp_path / "out") == 2
     err = capsys.readouterr().err
-    assert "--resume goes on with it" in err and "was interrupted" not in err
+    assert "Use --resume to continue it" in err and "was interrupted" not in err
     assert audit(path, tmp_path / "out", "--resume") == 1
     assert "conversations checked 2" in " ".join(capsys.readouterr().out.split())
 
@@ -121,7 +121,7 @@ def test_an_interrupted_audit_says_how_to_continue_it(
     def interrupted(*given: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "_todo", interrupted)
+    monkeypatch.setattr(module, "_remaining_entries", interrupted)
     assert audit(write(tmp_path / "a.jsonl", clean(1)), tmp_path / "out") == 130
     out, err = capsys.readouterr()
     assert out == "" and "was interrupted. Continue it with --resume --out" in err

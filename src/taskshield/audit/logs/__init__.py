@@ -1,1 +1,1 @@
-"""From files to conversations: finding, unpacking, recognising and reading them."""
+"""Finds, unpacks and reads log files, and extracts their conversations."""

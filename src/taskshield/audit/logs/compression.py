@@ -1,4 +1,4 @@
-"""Files as they were packed: bytes that are read through gzip, xz or Zstandard."""
+"""Reads plain files and files compressed with gzip, xz or Zstandard."""
 
 import gzip
 import io
@@ -12,7 +12,7 @@ from typing import IO, Any
 from taskshield.core.errors import MissingExtraError
 
 DAMAGE = (OSError, EOFError, lzma.LZMAError, zlib.error)
-"""What is raised where a file cannot be read, or not to its end."""
+"""Raised if a file cannot be read completely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +20,12 @@ class Source:
     """An open file."""
 
     data: IO[bytes]
-    """What is in it, unpacked."""
+    """Its decompressed contents."""
     _file: IO[bytes]
 
     @property
     def read(self) -> int:
-        """How many bytes of the file itself have been read."""
+        """Bytes of the file that have been read."""
         return self._file.tell()
 
 
@@ -34,7 +34,7 @@ def opened(path: str) -> Iterator[Source]:
     """Open a file for reading.
 
     Raises:
-        MissingExtraError: It is packed in a way that needs an optional package.
+        MissingExtraError: Its compression needs an optional package.
         OSError: It cannot be opened.
     """
     with ExitStack() as stack:
@@ -50,7 +50,7 @@ def opened(path: str) -> Iterator[Source]:
 
 
 def unzstd(data: bytes, most: int) -> bytes:
-    """Unpack a whole text, up to so many bytes.
+    """Decompress data, up to a limit.
 
     Raises:
         OSError: It is damaged.
@@ -61,7 +61,7 @@ def unzstd(data: bytes, most: int) -> bytes:
 
 
 class _Zstandard(io.RawIOBase):
-    """A stream whose damage is told as that of all others."""
+    """A decompressing stream that raises OSError for damaged data."""
 
     def __init__(self, file: IO[bytes]) -> None:
         try:

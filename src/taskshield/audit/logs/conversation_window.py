@@ -1,8 +1,8 @@
-"""A window over a log in which steps of one conversation find each other.
+"""Groups the steps of a log by conversation, with bounded memory.
 
-Tracers write the steps of many conversations in whatever order they end. They are kept until the
-file is at its end, or until they take too much memory: then the conversation that has been quiet
-for longest is closed. Steps of it that come later are a conversation of their own.
+Tracers write the steps of many conversations in the order in which they end. Steps are kept until
+the end of the file, or until they need too much memory. Then the conversation that was idle longest
+is closed. Later steps of it become a new conversation.
 """
 
 from collections import OrderedDict
@@ -14,9 +14,9 @@ from taskshield.audit.logs.formats import Format, Part
 from taskshield.core.messages import Message
 
 CHARACTERS = 128 * 1024 * 1024
-"""How much text of open conversations is kept."""
+"""Limit for the text of open conversations."""
 _OVERHEAD = 2_000
-"""What a step takes besides its text, about."""
+"""Memory of a step besides its text, estimated."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,23 +25,23 @@ class Group:
 
     format: Format
     line: int
-    """Where the first of them stands."""
+    """Line of the first step."""
     pieces: list[Piece] = field(default_factory=list)
     weight: int = 0
 
 
 class Window:
-    """Groups that are still open."""
+    """The open groups."""
 
     def __init__(self, characters: int = CHARACTERS) -> None:
         self._open: OrderedDict[tuple[Format, str], Group] = OrderedDict()
         self._most = characters
         self._weight = 0
         self.closed_early = 0
-        """How many groups had to be closed before the end."""
+        """Number of groups closed before the end of the file."""
 
     def add(self, part: Part, line: int) -> Iterator[Group]:
-        """Take in a step; the groups that are closed for it."""
+        """Add a step. The groups that are closed to make room."""
         key = (part.format, part.piece.group)
         group = self._open.setdefault(key, Group(format=part.format, line=line))
         self._open.move_to_end(key)
@@ -56,7 +56,7 @@ class Window:
             yield quiet
 
     def rest(self) -> list[Group]:
-        """All groups that are still open, in the order in which they began."""
+        """All open groups, in the order of their first lines."""
         groups = sorted(self._open.values(), key=lambda group: group.line)
         self._open.clear()
         self._weight = 0

@@ -1,4 +1,4 @@
-"""What an audit finds in a log, one after the other."""
+"""The entries that an audit finds in a log."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class Recorded:
 
     file: str
     line: int
-    """Where it begins: the number of the line, the sample or the row."""
+    """Number of its first line, sample or row."""
     id: str
     format: Format
     conversation: Conversation
@@ -22,12 +22,12 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """Something that should be a conversation, or a part of one, and cannot be checked."""
+    """A conversation, or a part of one, that cannot be checked."""
 
     file: str
     line: int
     reason: str
-    """Without anything that stands in the log."""
+    """Without text from the log."""
     read: int
 
 

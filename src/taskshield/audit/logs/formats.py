@@ -1,4 +1,4 @@
-"""Which format a record is in, and what it tells: a conversation, or a piece of one."""
+"""Detects the format of a record and reads its conversations, or parts of one."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -32,11 +32,11 @@ Format = Literal[
     "inspect",
     "agentdojo",
 ]
-"""A way to log conversations.
+"""A log format.
 
 - openai-chat, anthropic-messages, taskshield: a conversation each, as `adapters.detect` knows them
 - openai-responses: a request of OpenAI's Responses
-- exchanges: requests together with their responses, on any of these wires
+- exchanges: requests together with their responses, in any of these wire formats
 - opentelemetry, langsmith, langfuse: spans, runs and observations of a tracer
 - inspect: samples of an Inspect log
 - agentdojo: recorded runs of AgentDojo
@@ -44,7 +44,7 @@ Format = Literal[
 
 _IDS = ("conversation_id", "thread_id", "session_id", "id", "custom_id")
 _LISTS = ("runs", "data")
-"""Where answers of an API keep what they list."""
+"""Keys of lists in API answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,34 +53,34 @@ class Whole:
 
     format: Format
     id: str
-    """As the log names it; empty where it does not."""
+    """Its id in the log. Empty if it has none."""
     conversation: Conversation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A step of a conversation, whose other steps stand in other records."""
+    """A step of a conversation. Other records have the other steps."""
 
     format: Format
     piece: Piece
 
 
 Unread = Callable[[], Whole | Part | None]
-"""Reads one thing that a record holds; None where it is no part of a conversation.
+"""Reads one item of a record. None if it does not belong to a conversation.
 
-Raises `WireFormatError` where it is not what it seems to be.
+Raises `WireFormatError` if it does not have the format that was detected.
 """
 
 
 def split(payload: object, number: int) -> Iterator[Unread]:
-    """What a record holds, each still to be read, so that one that is broken spoils no other.
+    """The items of a record. Each is read later, so a broken one does not affect the others.
 
     Args:
         payload: The record.
         number: Its place in the file.
 
     Raises:
-        WireFormatError: The record is in no format that is known.
+        WireFormatError: The format of the record is unknown.
     """
     return _split(checked(Field(value=payload, key="record")), number)
 

@@ -1,4 +1,4 @@
-"""Which files an audit reads, and what they are called in its results."""
+"""Finds the files that an audit reads, and names them for its results."""
 
 import glob
 import os
@@ -11,7 +11,7 @@ from taskshield.core.errors import ConfigError
 PACKINGS = (".gz", ".xz", ".zst")
 _ENDINGS = (".json", ".jsonl", ".ndjson", ".eval", ".parquet")
 _READ = (*_ENDINGS, *(f"{ending}{packing}" for ending in _ENDINGS[:3] for packing in PACKINGS))
-"""What is taken for a log where a folder is given; a file that is named is always read."""
+"""Endings of logs in a folder. A file that is named directly is always read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,27 +20,26 @@ class Input:
 
     path: str
     name: str
-    """Its path from the folder that all files of the audit share. Where that is, is nobody's
-    business."""
+    """Its path relative to the common folder of all files: results have no private paths."""
     size: int
-    """In bytes, as it lies there."""
+    """Bytes of the file."""
 
 
 def find(paths: Sequence[str], *, besides: Path) -> list[Input]:
-    """The files that are meant, each once, in the order in which they are named.
+    """The files of these paths, each once, in the given order.
 
     Args:
         paths: Files, folders and patterns such as `logs/**/*.jsonl`.
-        besides: The folder of the results, which may lie among the logs and is not one.
+        besides: The folder of the results, which is skipped.
 
     Raises:
-        ConfigError: One of the paths leads to no log.
+        ConfigError: A path has no log.
     """
     found: dict[str, None] = {}
     for path in paths:
         files = [file for file in _files(path) if besides.resolve() not in file.parents]
         if not files:
-            raise ConfigError(f"{path}: there is no log to be read")
+            raise ConfigError(f"{path} has no log that can be read.")
         found.update(dict.fromkeys(map(str, files)))
     shared = os.path.commonpath([os.path.dirname(path) for path in found])
     return [

@@ -1,4 +1,4 @@
-"""From a file to its conversations, in an order that is always the same."""
+"""Reads the conversations of a file, always in the same order."""
 
 from collections.abc import Iterator
 
@@ -11,16 +11,16 @@ from taskshield.audit.logs.records import Broken, Record, records
 from taskshield.core.errors import WireFormatError
 from taskshield.core.levels import Level
 
-_NO_USER = "no message of a user is recorded, so there is no task to compare with"
-_NO_CONTENT = "no messages are recorded; the tracer was told to leave out what is said"
+_NO_USER = "The conversation has no message of a user, so there is no task to compare with."
+_NO_CONTENT = "The trace has no messages. Configure the tracer to record content."
 
 
 def entries(source: Input, *, characters: int = CHARACTERS) -> Iterator[Entry]:
-    """All that is found in a file; the last entry is its end.
+    """All entries of a file. The last one is its end.
 
     Args:
         source: The file.
-        characters: How much text of conversations that are not at their end is kept.
+        characters: How much text of unfinished conversations is kept.
 
     Raises:
         MissingExtraError: The file needs an optional package.
@@ -40,16 +40,16 @@ class _Reader:
         self._passed_over = 0
 
     def read(self, record: Record | Broken) -> Iterator[Entry]:
-        """The entries that a record makes known."""
+        """The entries that a record completes."""
         if isinstance(record, Broken):
             yield self._unreadable(record.number, record.reason, record.read)
             return
         try:
-            held = list(split(record.payload, record.number))
+            parts = list(split(record.payload, record.number))
         except WireFormatError as error:
             yield self._unreadable(record.number, str(error), record.read)
             return
-        for place, unread in enumerate(held, start=1):
+        for place, unread in enumerate(parts, start=1):
             try:
                 found = unread()
             except WireFormatError as error:
@@ -61,7 +61,7 @@ class _Reader:
                 for group in self._window.add(found, record.number):
                     yield from self._closed(group, record.read)
             else:
-                where = f"{record.number}" if len(held) == 1 else f"{record.number}.{place}"
+                where = f"{record.number}" if len(parts) == 1 else f"{record.number}.{place}"
                 yield self._checkable(
                     Recorded(
                         file=self._source.name,
@@ -74,7 +74,7 @@ class _Reader:
                 )
 
     def end(self) -> Iterator[Entry]:
-        """What is left when all records have been read."""
+        """The remaining entries after the last record."""
         size = self._source.size
         for group in self._window.rest():
             yield from self._closed(group, size)

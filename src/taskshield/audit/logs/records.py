@@ -1,7 +1,6 @@
 """The records of a file: lines or documents of JSON, samples of an Inspect log, rows of Parquet.
 
-Nothing but one record is in memory at a time. One that is broken is told as such, and the next one
-is read.
+Only one record is in memory at a time. A broken record is reported, and reading continues.
 """
 
 import json
@@ -18,11 +17,11 @@ from taskshield.audit.logs.input_files import PACKINGS, Input
 from taskshield.core.errors import MissingExtraError
 
 MOST = 256 * 1024 * 1024
-"""Bytes of a single record, unpacked. A longer one is told and left out."""
+"""Longest record in bytes, decompressed. Longer ones are reported and skipped."""
 _CHUNK = 1024 * 1024
 _ROWS = 64
 _ZSTANDARD = 93
-"""The number of a way to pack files of a ZIP archive that Python 3.11 does not know."""
+"""ZIP compression method of Zstandard, which Python 3.11 does not support."""
 _LOCAL_HEADER = struct.Struct("<26xHH")
 
 
@@ -31,7 +30,7 @@ class Record:
     """One record."""
 
     number: int
-    """Of its line, or of the sample or the row; counted from 1."""
+    """Number of its line, sample or row, from 1."""
     payload: object
     read: int
     """Bytes of the file that have been read by now."""
@@ -43,7 +42,7 @@ class Broken:
 
     number: int
     reason: str
-    """Without anything that stands in the record."""
+    """Without text from the record."""
     read: int
 
 
@@ -96,7 +95,7 @@ def _skip_line(data: IO[bytes]) -> None:
 
 
 def _document_or_lines(source: Input) -> Records:
-    """One document over many lines, or one on each line: the first line tells."""
+    """One document over many lines, or one per line. The first line decides."""
     with opened(source.path) as file:
         first = file.data.readline(MOST)
         if isinstance(_parsed(first, 1, 0), Broken):
@@ -183,7 +182,7 @@ def _parsed(data: bytes, number: int, read: int) -> Record | Broken:
     except json.JSONDecodeError as error:
         reason = f"not JSON (line {error.lineno}, column {error.colno}: {error.msg})"
         return Broken(number=number, reason=reason, read=read)
-    except (ValueError, RecursionError):  # a number of absurd length, endless brackets
+    except (ValueError, RecursionError):  # a very long number, or deep nesting
         return Broken(number=number, reason="not JSON that can be read", read=read)
     return Record(number=number, payload=payload, read=read)
 

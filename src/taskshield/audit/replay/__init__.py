@@ -1,1 +1,1 @@
-"""Conversations through a shield: in this process, in several, or on a Ray cluster."""
+"""Replays conversations through a shield: in this process, in several, or on a Ray cluster."""

@@ -1,4 +1,4 @@
-"""A shield through which conversations are replayed, made once in each process."""
+"""Replays conversations through a shield, which each process makes once."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ from taskshield.engine.state import Counters, counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How each process makes its shield, and what is written down."""
+    """How each process makes its shield, and whether texts are stored."""
 
     judge: str | None = None
     """None takes the judge of the settings."""
@@ -33,10 +33,10 @@ class Plan:
     base_url: str | None = None
     config: str | None = None
     with_text: bool = False
-    """Whether findings hold what is said in the conversations."""
+    """Whether findings contain text of the conversations."""
 
     def shield(self) -> AsyncShield:
-        """The shield.
+        """Make the shield.
 
         Raises:
             ConfigError: A setting is wrong.
@@ -59,10 +59,10 @@ class Checker:
         self._shield = plan.shield()
 
     def check(self, entry: Entry) -> Result:
-        """What becomes of an entry."""
+        """The result of an entry."""
         match entry:
             case Recorded():
-                return self._runner.run(self._replayed(entry))
+                return self._runner.run(self._replay(entry))
             case Unreadable():
                 return of_failure(entry)
             case Finished():
@@ -70,11 +70,11 @@ class Checker:
             case _ as unreachable:
                 assert_never(unreachable)
 
-    async def _replayed(self, source: Recorded) -> Result:
-        """Judge message after message.
+    async def _replay(self, source: Recorded) -> Result:
+        """Check each message.
 
-        A log holds outputs of calls that the shield would have refused. They are judged all the
-        same: the agent did see them.
+        A log has outputs of calls that the shield would have blocked. They are checked as well,
+        because the agent read them.
         """
         session = self._shield.session(tools=source.conversation.tools)
         found: list[Row] = []
@@ -125,9 +125,10 @@ class Checker:
 
 @contextmanager
 def _on_one_processor() -> Iterator[None]:
-    """Let a model that is loaded meanwhile take one thread: it asks how many processors it has.
+    """Make a model that is loaded in this block use one thread, by limiting its processors.
 
-    Nobody waits for a single check here, and a second thread gains less than a second process.
+    The latency of a single check does not matter here, and a second thread gains less than a second
+    process.
     """
     if not hasattr(os, "sched_setaffinity"):
         yield

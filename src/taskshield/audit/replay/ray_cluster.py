@@ -1,8 +1,8 @@
-"""Replays on a Ray cluster. The only module that knows Ray.
+"""Replays conversations on a Ray cluster. The only module that imports Ray.
 
-Files are read by tasks, and conversations are replayed by actors, each with a shield of its own,
-wherever there is a processor. Results come back in the order of the log and are written here. The
-logs, the settings file and the judge's key must be there on every machine.
+Tasks read the files. Actors replay the conversations, each with its own shield. Results arrive in
+the order of the log and are written on this machine. Every machine needs the logs, the settings
+file and the judge's key.
 """
 
 import logging
@@ -23,7 +23,7 @@ from taskshield.audit.results.outcomes import Result
 from taskshield.core.errors import MissingExtraError, TaskShieldError
 
 try:
-    # Else it reports to its makers how it is used.
+    # Turns off Ray's usage reports.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
     import ray.data
@@ -31,24 +31,24 @@ except ImportError as error:
     raise MissingExtraError("ray", "ray") from error
 
 LOCAL = "local"
-"""Stands for a cluster that begins and ends with the audit, on this machine."""
+"""Starts a cluster on this machine for the time of the audit."""
 _BATCH = 4
-"""Entries that an actor is given at once."""
+"""Entries per batch of an actor."""
 _BLOCK = 32 * 1024
-"""Bytes that travel together; little, so that one large file keeps all actors busy."""
+"""Bytes per block. Small, so that one large file keeps all actors busy."""
 _COLUMN = "item"
 
 
 def check_all(
     todo: Sequence[tuple[Input, int]], plan: Plan, *, address: str, actors: int | None
 ) -> Generator[Result]:
-    """What becomes of all entries, in their order.
+    """The results of all entries, in order.
 
     Args:
-        todo: The files, each with how many of its entries are known already.
+        todo: The files, each with the number of its entries that have a result.
         plan: How actors make their shields.
-        address: Of the cluster; "local" begins one.
-        actors: How many; None takes one for each processor of the cluster.
+        address: Address of the cluster. "local" starts one.
+        actors: Number of actors. None takes one for each processor of the cluster.
 
     Raises:
         TaskShieldError: There is no cluster at the address, or an actor failed.
@@ -66,16 +66,16 @@ def check_all(
                 if interrupted.is_set():
                     raise KeyboardInterrupt
     except ray.exceptions.RayError as error:
-        raise TaskShieldError(f"the cluster failed: {type(error).__name__}") from None
+        raise TaskShieldError(f"The Ray cluster failed ({type(error).__name__}).") from None
     finally:
         ray.shutdown()
 
 
 @contextmanager
 def _interrupts_noted() -> Iterator[Event]:
-    """Let Ctrl-C wait for the next row, because Ray's own threads do not bear it.
+    """Delay Ctrl-C until the next row, because Ray's threads cannot handle it.
 
-    A second Ctrl-C does not wait.
+    A second Ctrl-C is not delayed.
     """
     noted = Event()
     if current_thread() is not main_thread():  # where no interrupts arrive
@@ -104,7 +104,9 @@ def _connect(address: str, actors: int | None) -> None:
         else:
             ray.init(address=address, **quiet)
     except (ConnectionError, ValueError) as error:
-        raise TaskShieldError(f"--ray: no cluster answers there: {type(error).__name__}") from None
+        raise TaskShieldError(
+            f"--ray: No Ray cluster answers at this address ({type(error).__name__})."
+        ) from None
 
 
 def _processors() -> int:
@@ -121,8 +123,7 @@ def _dataset(todo: Sequence[tuple[Input, int]], plan: Plan, actors: int) -> Any:
     files = [{_COLUMN: pickle.dumps(each)} for each in todo]
     return (
         ray.data.from_items(files, override_num_blocks=len(files))
-        # Other resources than those of the actors, or Ray would let one actor read and replay all
-        # of a file.
+        # Without processors, or Ray would let one actor read and replay a whole file.
         .map_batches(_read, batch_size=1, num_cpus=0)
         .map_batches(
             _Actor,
@@ -135,7 +136,7 @@ def _dataset(todo: Sequence[tuple[Input, int]], plan: Plan, actors: int) -> Any:
 
 
 def _read(batch: dict[str, Any]) -> Iterator[dict[str, list[bytes]]]:
-    """The entries of a file, in small pieces."""
+    """The entries of a file, one per row."""
     for item in batch[_COLUMN]:
         file, known = pickle.loads(item)
         for entry in islice(reader.entries(file), known, None):
@@ -143,7 +144,7 @@ def _read(batch: dict[str, Any]) -> Iterator[dict[str, list[bytes]]]:
 
 
 class _Actor:
-    """Holds a shield, and replays what it is given."""
+    """Replays entries through its shield."""
 
     def __init__(self, plan: Plan) -> None:
         self._checker = Checker(plan)

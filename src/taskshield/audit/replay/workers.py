@@ -1,8 +1,7 @@
-"""Replays in processes of this machine.
+"""Replays conversations in processes of this machine.
 
-Each process makes one shield and keeps it. Results come back in the order of the log, however many
-processes there are: what is written is always the same, and an interrupted audit knows where to go
-on.
+Each process makes one shield and keeps it. Results arrive in the order of the log for any number of
+processes, so the files are always the same, and an interrupted audit can be resumed.
 """
 
 import multiprocessing
@@ -19,11 +18,11 @@ from taskshield.audit.results.outcomes import Result
 from taskshield.core.errors import TaskShieldError
 
 _AHEAD = 8
-"""Entries that wait for each worker, so that none idles and none piles up in memory."""
+"""Entries queued for each worker. No worker idles, and few results wait in memory."""
 
 
 def check_all(entries: Iterable[Entry], plan: Plan, *, workers: int) -> Generator[Result]:
-    """What becomes of all entries, in their order.
+    """The results of all entries, in order.
 
     Raises:
         TaskShieldError: A setting is wrong, or a worker died.
@@ -34,23 +33,25 @@ def check_all(entries: Iterable[Entry], plan: Plan, *, workers: int) -> Generato
                 yield checker.check(entry)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(plan,))
+    pool = ProcessPoolExecutor(workers, context, initializer=_initialise, initargs=(plan,))
     try:
-        with _interrupts_ignored():  # a process begins with each job, and inherits it
+        with _interrupts_ignored():  # a process starts with each job, and inherits it
             for _ in range(workers):
                 pool.submit(_ready)
         yield from _in_order(pool, entries, workers * _AHEAD)
     except BrokenProcessPool:
-        raise TaskShieldError("a worker process died; fewer of them need less memory") from None
+        raise TaskShieldError(
+            "A worker process ended unexpectedly. If memory is short, use fewer --workers."
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _in_order(pool: ProcessPoolExecutor, entries: Iterable[Entry], ahead: int) -> Iterator[Result]:
+def _in_order(pool: ProcessPoolExecutor, entries: Iterable[Entry], limit: int) -> Iterator[Result]:
     pending: deque[Future[Result]] = deque()
     for entry in entries:
         pending.append(pool.submit(_check, entry))
-        if len(pending) >= ahead:
+        if len(pending) >= limit:
             yield pending.popleft().result()
     while pending:
         yield pending.popleft().result()
@@ -58,9 +59,9 @@ def _in_order(pool: ProcessPoolExecutor, entries: Iterable[Entry], ahead: int) -
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """The parent ends its workers itself; they are not to hear of Ctrl-C.
+    """Workers ignore Ctrl-C. This process ends them itself.
 
-    Only for a moment, because one that comes meanwhile is lost.
+    The block must be short, because a Ctrl-C inside it is lost.
     """
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -70,17 +71,17 @@ def _interrupts_ignored() -> Iterator[None]:
 
 
 _checker: Checker | None = None
-"""Of this process."""
+"""The checker of this process."""
 
 
-def _begin(plan: Plan) -> None:
-    """Get a worker process ready."""
+def _initialise(plan: Plan) -> None:
+    """Prepare a worker process."""
     global _checker
     _checker = Checker(plan)
 
 
 def _ready() -> None:
-    """A job that is nothing to do."""
+    """An empty job, which starts a process."""
 
 
 def _check(entry: Entry) -> Result:

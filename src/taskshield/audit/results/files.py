@@ -1,9 +1,9 @@
-"""The files of an audit, written as it goes on, so that it can be broken off at any time.
+"""The files of an audit, written result by result, so that it can be interrupted at any time.
 
-`findings.jsonl` has a line for each finding. `journal.jsonl` begins with what the audit is about
-and has a line for each conversation, for each thing that could not be read, and for the end of each
-file. A line of the journal is written after the findings that belong to it: findings that no line
-of the journal counts are of a conversation that was broken off, and are taken off on resuming.
+`findings.jsonl` has a line for each finding. `journal.jsonl` has a header, and a line for each
+conversation, each unreadable entry and the end of each file. A line of the journal is written after
+its findings. Findings that no journal line counts belong to an interrupted conversation, and are
+removed on resuming.
 """
 
 import json
@@ -23,15 +23,15 @@ _HEADER = "audit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What an audit is about. One that goes on must be about the same."""
+    """The settings and inputs of an audit. A resumed audit must have the same."""
 
     taskshield: str
     """Version."""
     judge: str
     version: str
-    """Of the judge's model or prompt."""
+    """Version of the judge's model or prompt."""
     settings: str
-    """A hash."""
+    """Hash of the settings."""
     with_text: bool
     files: Mapping[str, int]
     """Length of each file."""
@@ -39,23 +39,23 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What an earlier run has finished."""
+    """What an earlier run completed."""
 
     entries: Mapping[str, int]
-    """How much of each file."""
+    """Number of entries, by file."""
     ended: frozenset[str]
     """Files that were read to their end."""
 
 
 class Results:
-    """The files, open for writing."""
+    """The open files."""
 
     def __init__(self, journal: IO[bytes], findings: IO[bytes]) -> None:
         self._journal = journal
         self._findings = findings
 
     def add(self, result: Result) -> None:
-        """Write down what became of an entry."""
+        """Write the result of an entry."""
         if result.findings:
             self._findings.write("".join(f"{line}\n" for line in result.findings).encode())
             self._findings.flush()
@@ -68,16 +68,16 @@ class Results:
         self._journal.close()
 
 
-def begin(folder: Path, header: Header, *, resume: bool) -> tuple[Results, Done]:
-    """Get ready to write.
+def open_results(folder: Path, header: Header, *, resume: bool) -> tuple[Results, Done]:
+    """Open the files of results.
 
     Args:
-        folder: Where the files are or will be.
-        header: What the audit is about.
-        resume: Whether to go on with what is there.
+        folder: The folder of the files.
+        header: The settings and inputs of the audit.
+        resume: Whether to continue existing files.
 
     Raises:
-        ConfigError: There are results already, or they are of another audit or damaged.
+        ConfigError: There are results already, or they are of another audit, or damaged.
     """
     journal, findings = folder / JOURNAL, folder / FINDINGS
     try:
@@ -85,18 +85,19 @@ def begin(folder: Path, header: Header, *, resume: bool) -> tuple[Results, Done]
         if not (resume and _cut_to_lines(journal)):
             if not resume and journal.exists():
                 raise ConfigError(
-                    f"--out: {folder} holds an audit; --resume goes on with it, or choose another"
+                    f"--out: {folder} already has an audit. Use --resume to continue it, or choose"
+                    " another folder."
                 )
             return _begun(journal, findings, header), Done(entries={}, ended=frozenset())
         done = _done(journal, header)
         _cut_to_lines(findings, _counted(journal))
         return Results(journal.open("ab"), findings.open("ab")), done
     except OSError as error:
-        raise ConfigError(f"--out: {folder} cannot be written: {error.strerror}") from None
+        raise ConfigError(f"--out: {folder} cannot be written: {error.strerror}.") from None
 
 
 def lines(folder: Path, name: str) -> Iterator[dict[str, Any]]:
-    """The lines of a file of results, but for the header.
+    """The lines of a file of results, without the header.
 
     Raises:
         ConfigError: A line is damaged.
@@ -106,7 +107,7 @@ def lines(folder: Path, name: str) -> Iterator[dict[str, Any]]:
             try:
                 fields: dict[str, Any] = json.loads(line)
             except ValueError:
-                raise ConfigError(f"{name}, line {number}: damaged") from None
+                raise ConfigError(f"{name}, line {number} is damaged.") from None
             if fields.get("kind") != _HEADER:
                 yield fields
 
@@ -123,8 +124,10 @@ def _done(journal: Path, wanted: Header) -> Done:
     fields = {name: value for name, value in there.items() if name != "kind"}
     changed = [name for name, value in asdict(wanted).items() if fields.get(name) != value]
     if changed:
-        told = ", ".join(changed)
-        raise ConfigError(f"--resume: {journal.parent} is of another audit; other are: {told}")
+        raise ConfigError(
+            f"--resume: {journal.parent} belongs to another audit."
+            f" These differ: {', '.join(changed)}."
+        )
     entries: Counter[str] = Counter()
     ended = set()
     for line in lines(journal.parent, JOURNAL):
@@ -136,19 +139,19 @@ def _done(journal: Path, wanted: Header) -> Done:
 
 
 def _counted(journal: Path) -> int:
-    """How many findings the journal tells of."""
+    """The number of findings that the journal counts."""
     return sum(line.get("findings", 0) for line in lines(journal.parent, JOURNAL))
 
 
 def _cut_to_lines(path: Path, most: int | None = None) -> bool:
-    """Take off what an interruption left unfinished; whether anything is left.
+    """Remove unfinished lines. Whether any line is left.
 
     Args:
         path: The file.
-        most: How many lines there should be; None takes all that are whole.
+        most: The expected number of lines. None keeps all complete lines.
 
     Raises:
-        ConfigError: There are fewer.
+        ConfigError: There are fewer lines.
     """
     kept = number = 0
     with path.open("ab+") as file:
@@ -160,5 +163,5 @@ def _cut_to_lines(path: Path, most: int | None = None) -> bool:
             number += 1
         file.truncate(kept)
     if most is not None and number < most:
-        raise ConfigError(f"--resume: {path} is damaged: lines are missing")
+        raise ConfigError(f"--resume: {path} is damaged: lines are missing.")
     return kept > 0

@@ -1,4 +1,4 @@
-"""What is written down about a message that does not serve the user's tasks."""
+"""Findings: the stored rows about misaligned calls, plans and directives."""
 
 import hashlib
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ Kind = Literal["call", "plan", "directive"]
 """What is misaligned.
 
 - call: a tool call of the agent
-- plan: words of the agent that say what it will do
-- directive: words in the output of a tool
+- plan: text of the agent that announces an action
+- directive: text in the output of a tool
 """
 _ID_LENGTH = 32
 _DIGITS = 4
@@ -35,27 +35,27 @@ class Row:
     level: str
     kind: Kind
     tool: str | None
-    """The tool that is called, or whose output it is."""
+    """The called tool, or the tool with this output."""
     tier: str | None
     """Risk tier of a call."""
     action: str
-    """What the shield would have done."""
+    """The action that the shield would have taken."""
     held: bool
-    """Whether it would not have been let through."""
+    """Whether the shield would have blocked it."""
     score: float
-    """How well it serves the user's tasks, all together."""
+    """How far it serves the user's tasks, in total."""
     threshold: float
     """What the score had to exceed."""
     planted_in: int | None
-    """For a call or a plan: the message with the directive that explains it, if one does."""
+    """For a call or a plan: the number of the message with the directive that explains it."""
     reason: str
     decision: str
-    """Id of the decision on the message. Made from its place, so it is the same every time."""
+    """Id of the decision on the message. It is made from its place, so it is reproducible."""
     judge: str
     sha256: str
-    """Of the text."""
+    """Hash of the text."""
     text: str | None
-    """The call, or the words; left out unless it was asked for."""
+    """The call or the text. Only with `with_text`."""
 
 
 def rows(decision: Decision, source: Recorded, *, with_text: bool) -> Iterator[Row]:
@@ -64,10 +64,10 @@ def rows(decision: Decision, source: Recorded, *, with_text: bool) -> Iterator[R
     Args:
         decision: On a message of the conversation.
         source: The conversation.
-        with_text: Whether what is said in it may be written down. Secrets are left out anyway.
+        with_text: Whether texts are stored. Secrets are always removed.
     """
     for finding in decision.misaligned:
-        planted = _planted_in(finding, decision)
+        injected_in = _planted_in(finding, decision)
         text = finding.instruction.text
         yield Row(
             conversation=source.id,
@@ -83,8 +83,8 @@ def rows(decision: Decision, source: Recorded, *, with_text: bool) -> Iterator[R
             held=finding.action not in LET_THROUGH,
             score=round(finding.total, _DIGITS),
             threshold=round(finding.epsilon, _DIGITS),
-            planted_in=planted,
-            reason=redacted(finding.reason) if with_text else _reason(finding, planted),
+            planted_in=injected_in,
+            reason=redacted(finding.reason) if with_text else _reason(finding, injected_in),
             decision=_id(source, decision.case.index),
             judge=decision.judge,
             sha256=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
@@ -106,17 +106,19 @@ def _planted_in(finding: Finding, decision: Decision) -> int | None:
     return next((instruction.origin.message for instruction in tainted), None)
 
 
-def _reason(finding: Finding, planted: int | None) -> str:
-    """Why, without a word of the conversation: a judge's own reason quotes it."""
+def _reason(finding: Finding, injected_in: int | None) -> str:
+    """A reason without text of the conversation, which the judge's own reason quotes."""
     if finding.instruction.level is Level.TOOL:
-        return "The output of a tool directs the agent, and no task of the user asks for that."
-    if planted is not None:
-        return f"A directive in message {planted} explains it better than any task of the user."
+        return (
+            "The output of a tool gives the agent a directive that serves none of the user's tasks."
+        )
+    if injected_in is not None:
+        return f"A directive in message {injected_in} explains it better than the user's tasks do."
     if not finding.scores:
         return "The user has not given any task yet."
     if finding.total > finding.epsilon:
-        return "It serves a task of the user, but not what the system message is for."
-    return "It serves no task of the user."
+        return "It serves a task of the user, but not the purpose in the system message."
+    return "It serves none of the user's tasks."
 
 
 def _id(source: Recorded, index: int) -> str:

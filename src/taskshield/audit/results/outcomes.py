@@ -1,4 +1,4 @@
-"""What became of each entry of a log: the lines of the journal."""
+"""The result of each entry of a log: the lines of the journal."""
 
 import json
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from taskshield.audit.logs.entries import Finished, Unreadable
 from taskshield.audit.results.findings import Row
 
 Attack = Literal["none", "seen", "blocked", "passed"]
-"""What is known of an attack on a conversation.
+"""Whether a conversation was attacked, and how it ended.
 
-- none: no tool's output held a misaligned directive
-- seen: one did, and the agent made no misaligned call after it
-- blocked: it did make some, and the shield would have let none of them run
-- passed: it would have let one run, because policy only wants to know
+- none: no tool output had a misaligned directive
+- seen: one had, and the agent made no misaligned call after it
+- blocked: the agent made misaligned calls, and the shield would have blocked all of them
+- passed: the shield would have allowed one of them, because the policy only observes
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """A conversation that was replayed."""
+    """A replayed conversation."""
 
     file: str
     line: int
@@ -28,33 +28,33 @@ class Checked:
     format: str
     messages: int
     executed: int
-    """Messages that a judge looked at."""
+    """Messages that a judge checked."""
     skipped: int
     """Messages with nothing to check."""
     failed: int
-    """Messages that should have been checked and could not be."""
+    """Messages whose check failed."""
     unreadable: int
-    """Pictures, files and the like, which no judge can read."""
+    """Pictures, files and other parts that a judge cannot read."""
     findings: int
     held: int
-    """Calls that would not have been let through."""
+    """Calls that the shield would have blocked."""
     attack: Attack
     error: str | None = None
-    """Why the conversation could not be replayed to its end."""
+    """Why the replay stopped before the end, if it did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of an entry, as text, which travels between processes and machines."""
+    """The result of an entry, as text, so that it can be sent between processes and machines."""
 
     file: str
     read: int
     line: str
-    """For the journal."""
+    """Line of the journal."""
     findings: tuple[str, ...] = ()
-    """For the findings."""
+    """Lines of the findings."""
     counts: bool = True
-    """Whether it is something that was found, and not the end of a file."""
+    """Whether it is a conversation or a failure, not the end of a file."""
 
 
 def of_conversation(checked: Checked, rows: Sequence[Row], read: int) -> Result:
@@ -65,28 +65,28 @@ def of_conversation(checked: Checked, rows: Sequence[Row], read: int) -> Result:
 
 
 def of_failure(entry: Unreadable) -> Result:
-    """The result of what could not be read."""
-    told = {"file": entry.file, "line": entry.line, "reason": entry.reason}
-    return Result(file=entry.file, read=entry.read, line=_line({"kind": "failure", **told}))
+    """The result of an unreadable entry."""
+    failure = {"file": entry.file, "line": entry.line, "reason": entry.reason}
+    return Result(file=entry.file, read=entry.read, line=_line({"kind": "failure", **failure}))
 
 
 def of_end(entry: Finished) -> Result:
-    """The result of a file that was read to its end."""
-    told = {
+    """The result at the end of a file."""
+    end = {
         "file": entry.file,
         "passed_over": entry.passed_over,
         "closed_early": entry.closed_early,
     }
-    line = _line({"kind": "end", **told})
+    line = _line({"kind": "end", **end})
     return Result(file=entry.file, read=entry.read, line=line, counts=False)
 
 
 def attack(rows: Sequence[Row]) -> Attack:
-    """What the findings of a conversation tell of an attack on it."""
-    planted = min((row.message for row in rows if row.kind == "directive"), default=None)
-    if planted is None:
+    """Whether the findings of a conversation show an attack."""
+    injected = min((row.message for row in rows if row.kind == "directive"), default=None)
+    if injected is None:
         return "none"
-    calls = [row for row in rows if row.kind == "call" and row.message > planted]
+    calls = [row for row in rows if row.kind == "call" and row.message > injected]
     if not calls:
         return "seen"
     return "blocked" if all(row.held for row in calls) else "passed"

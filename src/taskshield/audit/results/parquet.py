@@ -1,4 +1,4 @@
-"""Findings as a Parquet file, made from the lines when all are there."""
+"""Writes the findings to a Parquet file when the audit is complete."""
 
 import os
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ from taskshield.core.errors import MissingExtraError
 
 PARQUET = "findings.parquet"
 _ROWS = 10_000
-"""That are in memory at a time."""
+"""Rows in memory at a time."""
 
 
 def require() -> None:
-    """Find out early whether the file can be written.
+    """Check that the file can be written, before the audit starts.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
@@ -27,7 +27,7 @@ def require() -> None:
 
 
 def write(folder: Path) -> None:
-    """Write the file anew; until it is whole, one that is there stays as it is.
+    """Write the file. An existing one is replaced only when the new one is complete.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
@@ -51,7 +51,7 @@ def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _storable(row: dict[str, Any]) -> dict[str, Any]:
-    """Halves of surrogate pairs, which JSON can hold and Parquet cannot, as question marks."""
+    """Replace lone surrogates, which JSON allows and Parquet does not, by question marks."""
     return {
         name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
         for name, value in row.items()

@@ -1,4 +1,9 @@
-"""What an audit came to, counted from its files: the same whether or not it was broken off."""
+"""The figures of an audit, counted from its files, so that interruptions do not change them.
+
+Counted here and not with polars: lines are read one at a time, at most 1,000 names are kept, and a
+damaged line is named. `results/parquet.py` needs pyarrow, which also reads Parquet logs in batches;
+polars would be a second library for the same format.
+"""
 
 import re
 from collections import Counter
@@ -11,7 +16,7 @@ from taskshield.audit.results.files import FINDINGS, JOURNAL, lines
 from taskshield.audit.results.outcomes import Attack
 
 _NAMES = 1_000
-"""Different names that are counted; tools and reasons beyond that count together."""
+"""Number of different names that are counted. Further tools and reasons are counted together."""
 OTHERS = "(others)"
 _LISTED = 20
 _NUMBER = re.compile(r"\d+")
@@ -19,7 +24,7 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Something that could not be read, or not to its end."""
+    """An entry that could not be read completely."""
 
     file: str
     line: int
@@ -31,49 +36,49 @@ class Summary:
     """The figures of an audit."""
 
     files: int
-    """Read to their end."""
+    """Files that were read to their end."""
     conversations: int
-    """Read and checked, be it in part."""
+    """Conversations that were checked, at least in part."""
     failures: int
-    """Lines and conversations that could not be read, or not to their end."""
+    """Lines and conversations that could not be read completely."""
     failure_reasons: Mapping[str, int]
-    """How often each, numbers left out."""
+    """Failures by reason, with numbers replaced."""
     first_failures: tuple[Failure, ...]
-    """A few; all are in the journal."""
+    """The first few failures. All are in the journal."""
     passed_over: int
     """Records that are no part of a conversation, such as spans of a database."""
     closed_early: int
     """Conversations that were closed before the end of their file, to bound memory."""
     messages: int
     executed: int
-    """Messages that a judge looked at."""
+    """Messages that a judge checked."""
     skipped: int
     """Messages with nothing to check."""
     failed: int
-    """Messages that should have been checked and could not be."""
+    """Messages whose check failed."""
     unreadable: int
-    """Pictures, files and the like, which no judge can read."""
+    """Pictures, files and other parts that a judge cannot read."""
     findings: int
     suspicious: int
     """Conversations with findings."""
     held: int
-    """Calls that the shield would not have let run."""
+    """Calls that the shield would have blocked."""
     attacks: Mapping[Attack, int]
-    """Conversations by what is known of an attack on them."""
+    """Attacked conversations, by how the attack ended."""
     by_kind: Mapping[str, int]
-    """Findings."""
+    """Findings by kind."""
     by_tier: Mapping[str, int]
-    """Calls among the findings, by the risk tier of the tool."""
+    """Calls among the findings, by risk tier."""
     by_action: Mapping[str, int]
     by_tool: Mapping[str, int]
     by_file: Mapping[str, int]
 
 
 def summarise(folder: Path) -> Summary:
-    """Count what is in the files of an audit, line by line.
+    """Count the lines of the files of an audit.
 
     Raises:
-        ConfigError: They are damaged.
+        ConfigError: A file is damaged.
     """
     journal, findings = _Journal(), _Findings()
     for line in lines(folder, JOURNAL):
@@ -107,7 +112,7 @@ def summarise(folder: Path) -> Summary:
 
 
 def as_json(summary: Summary) -> dict[str, object]:
-    """For programs."""
+    """The summary as values for JSON."""
     return asdict(summary)
 
 
@@ -156,10 +161,10 @@ class _Findings:
 
 
 def _count(counts: Counter[str], name: str) -> None:
-    """Count a name that may come from outside, where there might be no end to them."""
+    """Count a name from a log. The number of different names is limited."""
     counts[name if name in counts or len(counts) < _NAMES else OTHERS] += 1
 
 
 def _ranked(counts: Counter[str]) -> dict[str, int]:
-    """The commonest first; names decide among equals."""
+    """Counts in descending order, then by name."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

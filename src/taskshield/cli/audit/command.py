@@ -17,7 +17,7 @@ from taskshield.core.errors import ConfigError, TaskShieldError
 if TYPE_CHECKING:
     from taskshield.audit.logs.input_files import Input
     from taskshield.audit.results.outcomes import Result
-    from taskshield.audit.run import Audit, Watch
+    from taskshield.audit.run import Audit, ResultCallback
 
 _DESCRIPTION = """\
 Replay recorded conversations through the shield and report which calls of the
@@ -98,7 +98,7 @@ def audit(wanted: "Audit", *, color: bool) -> int:
 
 
 @contextmanager
-def _progress(files: "tuple[Input, ...]") -> "Iterator[Watch]":
+def _progress(files: "tuple[Input, ...]") -> "Iterator[ResultCallback]":
     """A progress bar on the standard error output: the part of the files that is checked."""
     wanted = sys.stderr is not None and sys.stderr.isatty()
     columns = (

@@ -22,7 +22,7 @@ def report(summary: Summary, folder: Path) -> RenderableType:
     parts: list[RenderableType] = [_verdict(summary), Padding(_figures(summary), (1, 0))]
     parts += [_table(name, "findings", counts) for name, counts in tables(summary)]
     if summary.failures:
-        parts.append(_table("could not be read", "times", summary.failure_reasons))
+        parts.append(_table("unreadable entries", "times", summary.failure_reasons))
     where = one_line(str(folder), GLIMPSE_LENGTH)
     return Group(*parts, Text(f"All results are in {where}. Read report.md first.", MINOR))
 
