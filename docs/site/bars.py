@@ -1,4 +1,4 @@
-"""A chart of pairs of bars as an SVG file that needs nothing else, in light and in dark."""
+"""A chart of pairs of bars as a self-contained SVG file, for light and dark pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _STYLE = """\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A line of the chart; both shares are between 0 and 1."""
+    """A line of the chart. Both shares are between 0 and 1."""
 
     label: str
     before: float
@@ -28,7 +28,7 @@ class Bar:
 
 
 def chart(title: str, bars: Sequence[Bar]) -> str:
-    """The whole file."""
+    """The SVG file."""
     height = _TOP + _LINE * len(bars) + 28
     width = _LEFT + _WIDTH + 60
     body = [_legend(title), *_rules(height), *(_bar(at, bar) for at, bar in enumerate(bars))]

@@ -1,8 +1,8 @@
 """Writes the figures of docs/benchmarks.md: `python docs/site/benchmarks_page.py`.
 
-The words of the page are written by hand and hold no figure. Each table stands between two marks,
-which name the function that makes it from lab/benchmarks/results. A test compares the page, and the
-picture beside it, with what this makes.
+The text of the page is written by hand and has no figures. Each table is between two marks, which
+name the function that makes it from lab/benchmarks/results. A test compares the page and its
+picture with the output of this script.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bars import Bar, chart
-from held_tables import (
+from blocked_tables import (
     agent_texts,
     bfcl,
     dialogues,
@@ -20,7 +20,7 @@ from held_tables import (
     pointed_work,
     public_conversations,
 )
-from records import RESULTS, grid, record
+from result_files import RESULTS, grid, results
 
 from taskshield_lab.bench.report.paper_figures import GPT_4O, NO_DEFENCE, TASK_SHIELD, rows
 from taskshield_lab.bench.report.tables import percent
@@ -29,18 +29,18 @@ DOCS = Path(__file__).parents[1]
 PAGE = DOCS / "benchmarks.md"
 PICTURE = DOCS / "benchmarks-attacks.svg"
 _MARKED = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
-_EXAM = "worst-case-v1-important_instructions"
-_UNLIKE = "The judge was tried on fewer of the user's tasks than no defence was: compare with care."
+_WORST_CASE = "worst-case-v1-important_instructions"
+_FEWER_TASKS = "The judge was measured on fewer user tasks than no defence, so compare with care."
 _TARGETS = ("taskshield", "bare", "litellm")
 
 
 def page(text: str) -> str:
-    """The page with its figures as they are now."""
+    """The page with the current figures."""
     return _MARKED.sub(lambda mark: f"{mark[1]}\n{TABLES[mark[2]]()}\n\n{mark[3]}", text)
 
 
 def picture() -> str:
-    """What comes about of each adaptive attack, without and with the embedded judge."""
+    """A chart of the ASR of each adaptive attack, without and with the embedded judge."""
     undefended = _undefended()
     bars = [
         Bar(
@@ -54,36 +54,40 @@ def picture() -> str:
 
 
 def worst_case() -> str:
-    """The worst-case agent behind each judge."""
+    """The worst-case agent with each judge."""
     judges = ("none", "allow-all", "block-side-effects", "embedded")
     return grid(
-        ("judge", "CU", "U", "ASR"),
+        ("judge", "clean runs", "attacked runs", "CU", "U", "ASR"),
         [
-            (_judge(judge), *_shares(each["overall"], "clean_utility", "utility", "asr"))
+            (
+                _judge(judge),
+                *_runs(each["overall"]),
+                *_shares(each["overall"], "clean_utility", "utility", "asr"),
+            )
             for judge in judges
-            for each in _results(f"{_EXAM}-{judge}")
+            for each in _entries(f"{_WORST_CASE}-{judge}")
         ],
     )
 
 
 def by_suite() -> str:
     """The embedded judge in each of AgentDojo's suites."""
-    (result,) = _results(f"{_EXAM}-embedded")
+    (result,) = _entries(f"{_WORST_CASE}-embedded")
     return grid(
-        ("suite", "CU", "U", "ASR"),
+        ("suite", "clean runs", "attacked runs", "CU", "U", "ASR"),
         [
-            (suite, *_shares(each, "clean_utility", "utility", "asr"))
+            (suite, *_runs(each), *_shares(each, "clean_utility", "utility", "asr"))
             for suite, each in sorted(result["suites"].items())
         ],
     )
 
 
 def replay() -> str:
-    """Recorded runs of gpt-4o behind the embedded judge, and the paper's figures."""
+    """Recorded runs of gpt-4o with the embedded judge, and the paper's figures."""
     ours = [
         (_words(judge), *_shares(each["overall"], "clean_utility", "utility", "asr"))
         for judge in ("none", "embedded")
-        for each in _results(f"replay-v1-gpt-4o-{judge}")
+        for each in _entries(f"replay-v1-gpt-4o-{judge}")
         if each["attack"] == "important_instructions"
     ]
     theirs = [
@@ -100,7 +104,7 @@ def replay() -> str:
 
 
 def clean() -> str:
-    """What the embedded judge costs recorded agents that nobody attacks."""
+    """False positives of the embedded judge in recorded runs without an attack."""
     found = [
         (
             each["agent"],
@@ -108,9 +112,9 @@ def clean() -> str:
             *_shares(each["overall"], "false_blocks", "disturbed"),
         )
         for version in ("v1", "v1.2.1")
-        for each in _results(f"replay-{version}-clean-embedded")
+        for each in _entries(f"replay-{version}-clean-embedded")
     ]
-    return grid(("agent", "runs", "false blocks", "disturbed"), found)
+    return grid(("agent", "runs", "blocked calls", "disturbed runs"), found)
 
 
 def other_attacks() -> str:
@@ -119,7 +123,7 @@ def other_attacks() -> str:
 
 
 def adaptive_attacks() -> str:
-    """Our own attacks, each beside the same without a defence."""
+    """Our own attacks, with and without the judge."""
     undefended = _undefended()
     lines = []
     alike = True
@@ -130,92 +134,127 @@ def adaptive_attacks() -> str:
         without = (f"`{each['attack']}`", str(runs), *_shares(bare, "asr"))
         lines.append((*without, str(own_runs), *_shares(guarded, "utility", "asr")))
     head = ("attack", "runs, no defence", "ASR", "runs, `embedded`", "U", "ASR")
-    return grid(head, lines) if alike else f"{grid(head, lines)}\n\n{_UNLIKE}"
+    return grid(head, lines) if alike else f"{grid(head, lines)}\n\n{_FEWER_TASKS}"
 
 
 def redaction() -> str:
-    """The same judge where planted words are taken out of tool output."""
+    """The same judge with redaction of injected text in tool output."""
     found = _worst_first("worst-case-v1-redact-embedded")
     table = _attacks(found)
     (lost,) = {_shares(each["overall"], "false_redactions") for each in found}
-    return f"{table}\n\nOf clean tool outputs, {lost[0]} per cent lost something."
+    return f"{table}\n\n{lost[0]} per cent of the clean tool outputs were changed."
 
 
 def tiers() -> str:
-    """What tools are taken for, by what they are."""
-    found: dict[str, dict[str, int]] = record("tiers")["taken_for"]
+    """Inferred risk tiers of tools, by labelled tier."""
+    found: dict[str, dict[str, int]] = results("tiers")["taken_for"]
     lines = []
     for tier, others in found.items():
         number = sum(others.values())
         shares = (f"{100 * others.get(other, 0) / number:.1f}" for other in found)
         lines.append((f"`{tier}`", f"{number:,}", *shares))
-    return grid(("is", "tools", *(f"`{tier}`" for tier in found)), lines)
+    return grid(("labelled", "tools", *(f"`{tier}`" for tier in found)), lines)
 
 
 def latency() -> str:
     """Milliseconds of the embedded judge, in process."""
-    told = record("embedded_latency")
+    record = results("embedded_latency")
     checks = [
         (what, str(each["count"]), *(_ms(each[f"{at}_ms"]) for at in ("p50", "p90", "p99")))
-        for what, each in told["checks"].items()
+        for what, each in record["checks"].items()
     ]
-    start, large = told["cold_start"], told["large_output"]["seconds"]
+    start, large = record["cold_start"], record["large_output"]["seconds"]
     more = [
         ("one output of 1 MB", f"{large['1000000']:.0f} s"),
-        ("start of a process until an attack is stopped", f"{start['median_seconds']:.2f} s"),
+        ("from process start to the first stopped attack", f"{start['median_seconds']:.2f} s"),
         ("resident memory after that", f"{start['resident_mib']:.1f} MiB"),
-        ("`import taskshield`", f"{record('import_time')['import_ms']:.0f} ms"),
+        ("`import taskshield`", f"{results('import_time')['import_ms']:.0f} ms"),
     ]
     first = grid(("check of", "checks", "p50 ms", "p90 ms", "p99 ms"), checks)
-    return f"{first}\n\n{grid(('what', 'takes'), more)}"
+    note = f"From {record['conversations']:,} recorded conversations."
+    return f"{first}\n\n{note}\n\n{grid(('', 'measured'), more)}"
 
 
 def server() -> str:
-    """The server beside a bare pass-through and another proxy."""
-    told = record("server")
-    single = [each for each in told["azure"] if each["checks"] == 1 and each["clients"] == 1]
+    """The server beside a bare pass-through proxy and another proxy."""
+    record = results("server")
+    single = [each for each in record["azure"] if each["checks"] == 1 and each["clients"] == 1]
     lines: list[tuple[str, ...]] = [
-        (f"over HTTP, p50 ms: {each['new']}", _ms(each["whole_ms"]["p50"]), "", "")
+        (f"over HTTP, p50 ms: {_plain(each['new'])}", _ms(each["whole_ms"]["p50"]), "", "")
         for each in single
     ]
     for what, column, clients in (
         ("added to the first word, p50 ms", "added_first_ms", 1),
-        ("requests a second, eight clients", "per_second", told["sizes"]["clients"]),
+        ("requests a second, eight clients", "per_second", record["sizes"]["clients"]),
     ):
         for newest in ("user", "tool output"):
-            cells = (_chat(told, target, newest, clients)[column] for target in _TARGETS)
+            cells = (_chat(record, target, newest, clients)[column] for target in _TARGETS)
             lines.append((f"{what}: newest message {newest}", *map(_ms, cells)))
-    lines.append(("start to ready, s", f"{told['start']['median_seconds']:.1f}", "", ""))
-    lines.append(("memory after all, MiB", f"{told['memory_after_mib']['resident']:.1f}", "", ""))
-    return grid(("what", *_TARGETS), lines)
+    lines.append(("start to ready, s", f"{record['start']['median_seconds']:.1f}", "", ""))
+    lines.append(("memory after all, MiB", f"{record['memory_after_mib']['resident']:.1f}", "", ""))
+    return grid(("", *_TARGETS), lines)
 
 
 def budgets() -> str:
-    """What the server was meant to reach, and what it does."""
+    """The budgets of the server, and the measured values."""
     found = [
         (
-            each["what"],
+            _plain(each["what"]),
             f"`{each['budget']}`",
             f"{each['measured']:g}",
             "met" if each["met"] else "**missed**",
         )
-        for each in record("server")["budgets"]
+        for each in results("server")["budgets"]
     ]
     return grid(("what", "budget", "measured", ""), found)
 
 
+def dashboard() -> str:
+    """Loading times of the dashboard."""
+    record = results("page")
+    rows = (
+        ("open the list of sessions", "list_ms"),
+        ("open one session", "session_ms"),
+        ("show a new session in the open list", "live_update_ms"),
+    )
+    return grid(("", "ms"), [(what, _ms(record[key])) for what, key in rows])
+
+
+def audit() -> str:
+    """Speed of the audit."""
+    record = results("audit")
+    head = ("mode", "start, s", "conversations a second", "ratio")
+    modes = [
+        (
+            each["mode"],
+            f"{each['start_s']:.1f}",
+            f"{each['per_second']:.1f}",
+            f"{each['ratio']:.2f}",
+        )
+        for each in record["modes"]
+    ]
+    whole = record["whole"]
+    note = (
+        f"From {record['conversations']:,} conversations. All {whole['conversations']:,} recorded"
+        f" runs with {whole['workers']} workers: {whole['seconds']:.0f} s,"
+        f" {whole['per_second']:.1f} a second."
+    )
+    return f"{grid(head, modes)}\n\n{note}"
+
+
 def llm_cost() -> str:
     """Model calls of an LLM judge."""
-    told = record("llm_cost")
+    record = results("llm_cost")
     names = {
         "ours": "taskshield",
         "ours, cache": "taskshield with its cache, one shield for all runs",
-        "paper, by definition": "the paper's scheme: one call a message and one an instruction",
+        "paper, by definition": "the paper's scheme: a call for each message and each instruction",
         "paper, as run": "`scheme: per_instruction`",
     }
+    head = ("scheme", "model calls", "per checked message", "prompt tokens per checked message")
     found = []
     for name, words in names.items():
-        each = told["schemes"][name]
+        each = record["schemes"][name]
         tokens = each.get("prompt_tokens_per_checked_message")
         found.append(
             (
@@ -225,16 +264,16 @@ def llm_cost() -> str:
                 "" if tokens is None else f"{tokens:,.0f}",
             )
         )
-    return grid(("scheme", "model calls", "a checked message", "prompt tokens of it"), found)
+    return f"{grid(head, found)}\n\nFrom {record['runs']:,} recorded runs."
 
 
 def records() -> str:
-    """Every record, with the command that made it."""
+    """Every file of results, with the command that made it."""
     found = []
     for path in sorted(RESULTS.glob("*.json")):
-        told = json.loads(path.read_text(encoding="utf-8"))
-        if "command" in told:
-            found.append(f"- `{path.name}`, {told['date']}: `{told['command']}`")
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if "command" in record:
+            found.append(f"- `{path.name}`, {record['date']}: `{record['command']}`")
     return "\n".join(found)
 
 
@@ -258,26 +297,28 @@ TABLES: dict[str, Callable[[], str]] = {
         latency,
         server,
         budgets,
+        dashboard,
+        audit,
         llm_cost,
         records,
     )
 }
-"""What a mark may name."""
+"""The tables, by the name in their mark."""
 
 
-def _results(name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = record(name)["results"]
+def _entries(name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = results(name)["results"]
     return found
 
 
 def _undefended() -> dict[str, dict[str, Any]]:
-    found = _results("worst-case-v1-adaptive-none")
+    found = _entries("worst-case-v1-adaptive-none")
     return {each["attack"]: each["overall"] for each in found}
 
 
 def _worst_first(name: str) -> list[dict[str, Any]]:
     return sorted(
-        _results(name), key=lambda each: (-each["overall"]["asr"]["value"], each["attack"])
+        _entries(name), key=lambda each: (-each["overall"]["asr"]["value"], each["attack"])
     )
 
 
@@ -295,16 +336,25 @@ def _attacks(found: Iterable[dict[str, Any]]) -> str:
     )
 
 
-def _chat(told: dict[str, Any], target: str, newest: str, clients: int) -> dict[str, Any]:
-    """The row for streams from a provider that takes its time."""
-    wanted = (target, newest, clients, True, told["sizes"]["delay_ms"])
+def _chat(record: dict[str, Any], target: str, newest: str, clients: int) -> dict[str, Any]:
+    """The row for streams of the slow provider."""
+    wanted = (target, newest, clients, True, record["sizes"]["delay_ms"])
     (row,) = (
         each
-        for each in told["chat"]
+        for each in record["chat"]
         if tuple(each[k] for k in ("target", "newest", "clients", "stream", "delay_ms")) == wanted
     )
     found: dict[str, Any] = row
     return found
+
+
+def _runs(figures: dict[str, Any]) -> tuple[str, str]:
+    return f"{figures['clean_runs']:,}", f"{figures['attacked_runs']:,}"
+
+
+def _plain(stored: str) -> str:
+    """A stored label in today's words."""
+    return stored.replace("a look-up", "a read call").replace("ahead", "forwarded early")
 
 
 def _shares(figures: dict[str, Any], *names: str) -> tuple[str, ...]:
@@ -314,7 +364,7 @@ def _shares(figures: dict[str, Any], *names: str) -> tuple[str, ...]:
 def _share(rate: dict[str, float] | None) -> str:
     if rate is None:
         return "-"
-    value = rate["hits"] / rate["total"]  # "value" is rounded, and would be rounded twice
+    value = rate["hits"] / rate["total"]  # "value" is rounded already
     return f"{percent(value)} [{percent(rate['low'])}, {percent(rate['high'])}]"
 
 

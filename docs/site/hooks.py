@@ -1,4 +1,4 @@
-"""What MkDocs is taught for this site: files outside of docs/ that a page links to become pages.
+"""MkDocs hooks of this site: files outside of docs/ that a page links to become pages.
 
 On a code host a link such as `../NOTICE` leads to the file. The site has no such file, so it gets a
 page that shows it. A folder cannot be shown: there the words of the link stay, without the link.

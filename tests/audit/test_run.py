@@ -165,7 +165,7 @@ def test_a_judge_that_does_not_answer_is_reported_first(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged_by(TableJudge(error=JudgeUnavailable("wrong key")), monkeypatch)
-    with pytest.raises(ConfigError, match="The judge gave no verdict \(unavailable\): wrong key"):
+    with pytest.raises(ConfigError, match=r"The judge gave no verdict \(unavailable\): wrong key"):
         run(audit(logs, tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 

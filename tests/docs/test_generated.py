@@ -1,4 +1,4 @@
-"""What is written by a command is what the command would write now."""
+"""Generated pages are current."""
 
 import re
 
@@ -31,6 +31,6 @@ def test_each_table_of_figures_is_on_the_page(name: str) -> None:
 
 
 def test_the_figures_are_those_of_the_records() -> None:
-    told = text("docs/benchmarks.md")
-    assert told == benchmarks_page.page(told), "run: python docs/site/benchmarks_page.py"
+    current = text("docs/benchmarks.md")
+    assert current == benchmarks_page.page(current), "run: python docs/site/benchmarks_page.py"
     assert benchmarks_page.PICTURE.read_text(encoding="utf-8") == benchmarks_page.picture()

@@ -100,7 +100,7 @@ def test_a_trace_without_content_is_reported(tmp_path: Path) -> None:
     span = chat_span("t1", 1, {"role": "user", "content": "x"})
     span["attributes"] = span["attributes"][:1]
     (found, _) = read(write(tmp_path / "x.jsonl", spans(span)))
-    assert isinstance(found, Unreadable) and "no messages are recorded" in found.reason
+    assert isinstance(found, Unreadable) and "The trace has no messages" in found.reason
 
 
 def test_a_conversation_without_a_user_is_reported(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_hijacked_conversation() -> None:
         "score": 0.0,
         "threshold": 0.0,
         "planted_in": 2,
-        "reason": "A directive in message 2 explains it better than any task of the user.",
+        "reason": "A directive in message 2 explains it better than the user's tasks do.",
         "decision": digest("logs/x.jsonl", "3", "hijacked-0", "3")[:32],
         "judge": "table",
         "sha256": sha256(called.encode()).hexdigest(),
@@ -171,7 +171,9 @@ def test_calls_beside_the_purpose_of_the_system_message(monkeypatch: pytest.Monk
     payload = clean()
     payload["messages"].insert(0, {"role": "system", "content": "You look after the calendar."})
     _, (beside,) = check(payload)
-    assert beside["reason"].startswith("It serves a task of the user, but not what the system")
+    assert beside["reason"].startswith(
+        "It serves a task of the user, but not the purpose in the system"
+    )
 
 
 def test_messages_that_could_not_be_checked_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

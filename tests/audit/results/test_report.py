@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from taskshield.audit.results import summary as module
-from taskshield.audit.results.files import Header, begin
+from taskshield.audit.results.files import Header, open_results
 from taskshield.audit.results.outcomes import Result
 from taskshield.audit.results.report import markdown
 from taskshield.audit.results.summary import OTHERS, Summary, summarise
@@ -40,7 +40,7 @@ def end() -> Result:
 
 
 def summed(folder: Path, *results: Result) -> Summary:
-    writing, _ = begin(folder, HEADER, resume=False)
+    writing, _ = open_results(folder, HEADER, resume=False)
     for each in results:
         writing.add(each)
     writing.close()

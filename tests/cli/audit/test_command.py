@@ -53,7 +53,7 @@ def test_something_unreadable_exits_with_3(tmp_path: Path, capsys: Captured) -> 
     ("more", "message"),
     [
         (("--judge", "wizard"), "'wizard' is not a known judge"),
-        (("nowhere",), "nowhere: there is no log to be read"),
+        (("nowhere",), "nowhere has no log that can be read"),
         (("--config", "nowhere.yaml"), "The settings file nowhere.yaml cannot be read"),
     ],
 )
