@@ -18,7 +18,7 @@ PHONE: ViewportSize = {"width": 375, "height": 740}
 
 
 def write_settings(folder: Path) -> Path:
-    """A settings file under which money and access are for people to decide."""
+    """A settings file under which people decide on money and access."""
     path = folder / "settings.yaml"
     path.write_text(yaml.safe_dump({"policy": POLICY}), encoding="utf-8")
     return path
@@ -42,7 +42,7 @@ def client(url: str) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """As long as it runs, its event loop is that of this thread: no other test may need one."""
+    """While it runs, its event loop is that of this thread: no other test may need one."""
     assert CHROMIUM is not None, "the tests of the page need Debian's package chromium"
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -52,7 +52,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, url: str) -> Iterator[Page]:
-    """A tab of a person who was never here; nothing may go wrong in it unnoticed."""
+    """A tab of a new person. Every script error or refusal in it fails the test."""
     context = browser.new_context(base_url=url, viewport=SIZE, reduced_motion="reduce")
     context.set_default_timeout(15_000)
     tab = context.new_page()
@@ -63,7 +63,7 @@ def page(browser: Browser, url: str) -> Iterator[Page]:
 
 
 def watched(tab: Page) -> list[str]:
-    """Everything that goes wrong in a tab: errors of scripts, and what the browser refuses."""
+    """All that goes wrong in a tab: errors of scripts, and what the browser refuses."""
     wrong: list[str] = []
     tab.on("pageerror", lambda error: wrong.append(str(error)))
     tab.on(

@@ -1,4 +1,4 @@
-"""Conversations that fill a server, so that there is something to look at. All made up."""
+"""Made-up conversations that fill a server, so that its page has something to show."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ import httpx
 Json = dict[str, Any]
 
 POLICY = {"misaligned": {"financial": "escalate", "access": "escalate"}}
-"""Money and access are for people to decide."""
+"""People decide on money and access."""
 
 
 def user(text: str) -> Json:
@@ -78,7 +78,7 @@ TIDAL: tuple[list[Json], list[Json]] = (
         {"level": "assistant", "text": "The summary is on its way to Tove."},
     ],
 )
-"""Planted words in a mail, a call that follows them, and one that serves the user."""
+"""Injected words in a mail, a call that follows them, and one that serves the user."""
 
 BILL: tuple[list[Json], list[Json]] = (
     BANK,
@@ -101,7 +101,7 @@ BILL: tuple[list[Json], list[Json]] = (
         ),
     ],
 )
-"""Money to the wrong account: somebody is asked."""
+"""Money to the wrong account: a person is asked."""
 
 ACCESS: tuple[list[Json], list[Json]] = (
     DESK,
@@ -181,7 +181,7 @@ STORIES: tuple[tuple[str, tuple[list[Json], list[Json]]], ...] = (
 
 
 def fill(client: httpx.Client, stories: Iterable[tuple[str, Any]] = STORIES) -> None:
-    """Let agents act these stories out, message by message."""
+    """Send these conversations, message by message."""
     for id, (known, messages) in stories:
         begin(client, id, known)
         for message in messages:
@@ -193,7 +193,7 @@ def begin(client: httpx.Client, id: str, known: list[Json]) -> None:
 
 
 def say(client: httpx.Client, id: str, *messages: Json, by: str = "") -> list[Json]:
-    """What was decided about each."""
+    """The decision on each message."""
     answer = client.post(
         f"/api/sessions/{id}/messages",
         json={"messages": list(messages)},

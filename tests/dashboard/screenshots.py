@@ -1,6 +1,6 @@
 """Pictures of every view, light and dark: `python -m tests.dashboard.screenshots [FOLDER]`.
 
-A server of its own is filled with made-up sessions; nothing is taken from anywhere else.
+It fills a server of its own with made-up sessions.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from tests.server.listening import in_process
 DAY = 60
 """Sessions of the last hours."""
 ASKING = ("rent-march", "calendar-88fd")
-"""Stories in which somebody is asked: these stay in the present."""
+"""Conversations in which a person is asked: these stay in the present."""
 SURFACES = ("proxy", "native", "azure")
 AGENTS = ("support-desk", "invoice-clerk", None, "travel-planner")
 FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
@@ -58,7 +58,7 @@ def filled_server() -> Iterator[str]:
 
 
 async def work_a_day(url: str) -> None:
-    """Sessions of the last hours: judged now, and written down as if it had been then."""
+    """Sessions of the last hours: judged now, and stored with an earlier time."""
     chance = random.Random(7)
     now = datetime.now(UTC)
     judged = [await originals(story) for name, story in demo.STORIES if name not in ASKING]
@@ -89,7 +89,7 @@ async def work_a_day(url: str) -> None:
 async def originals(
     story: tuple[list[demo.Json], list[demo.Json]],
 ) -> tuple[StoredSession, tuple[AuditRecord, ...]]:
-    """A story as it is written down."""
+    """A conversation as the store keeps it."""
     store, judge = MemoryStore(), build_judge(load({}, environment={}))
     checker = SessionChecker(judge=judge, policy=Policy(), store=store, redaction=TextRedaction())
     tools, messages = story
@@ -140,7 +140,7 @@ def take(browser: Browser, url: str, folder: Path, theme: str) -> None:
 
 
 def settle(page: Page) -> None:
-    """Wait until everything has come."""
+    """Wait until everything has loaded."""
     page.locator("main h1").wait_for()
     page.wait_for_timeout(500)
     expect(page.get_by_text("Loading")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""For everybody: no mouse, no eyes, little room, bright or dark; and only for those who may."""
+"""Accessibility (keyboard, screen reader, phone, colours), and who may see the page."""
 
 import json
 import re
@@ -23,7 +23,7 @@ VIEWS = {
     "health": ".review-row",
     "benchmarks": ".compare",
 }
-"""Routes, and what is there once everything has come."""
+"""Routes, and what is shown once everything has loaded."""
 GRAVE = ("serious", "critical")
 
 
@@ -73,7 +73,7 @@ def test_a_phone_is_wide_enough(browser: Browser, url: str) -> None:
     context.close()
 
 
-def test_everything_is_reached_by_keyboard_and_the_focus_is_seen(page: Page) -> None:
+def test_all_controls_are_reached_by_keyboard_with_visible_focus(page: Page) -> None:
     opened(page, "live")
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
@@ -118,7 +118,7 @@ def test_colours_follow_the_system_and_the_switch(page: Page) -> None:
     assert ground() == dark
 
 
-def test_nothing_moves_for_those_who_do_not_want_it(page: Page) -> None:
+def test_reduced_motion_is_respected(page: Page) -> None:
     opened(page, "live")
     moving = page.evaluate(
         """() => [...document.querySelectorAll('*')].filter((element) => {
@@ -147,7 +147,7 @@ def test_the_layout_does_not_shift(browser: Browser, url: str, view: str) -> Non
 
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, str]]:
-    """A server that wants keys: its address, a key for everything, and one for looking only."""
+    """A server that needs keys: its address, a key with all scopes, and one with check only."""
     store = f"sqlite:///{tmp_path_factory.mktemp('locked') / 'store.db'}"
 
     def key(*scopes: str) -> str:
@@ -167,7 +167,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str,
         yield process.url, everything, looking
 
 
-def test_who_is_not_known_has_to_log_in(browser: Browser, locked: tuple[str, str, str]) -> None:
+def test_an_unknown_person_has_to_log_in(browser: Browser, locked: tuple[str, str, str]) -> None:
     address, key, _ = locked
     context = browser.new_context(base_url=address, viewport=SIZE)
     page = context.new_page()
@@ -195,7 +195,7 @@ def test_who_is_not_known_has_to_log_in(browser: Browser, locked: tuple[str, str
 def test_two_judges_of_a_server_are_compared_side_by_side(
     browser: Browser, locked: tuple[str, str, str]
 ) -> None:
-    """The one that this server is set to, which allows everything, and the embedded one."""
+    """The judge of this server, which allows everything, and the embedded one."""
     address, key, _ = locked
     context = browser.new_context(base_url=address, viewport=SIZE)
     page = context.new_page()
@@ -208,7 +208,7 @@ def test_two_judges_of_a_server_are_compared_side_by_side(
     page.get_by_role("button", name="Run").click()
     for judge, verdict in (
         ("allow-all", "Everything serves the user's tasks"),
-        ("embedded", "Holds back 1 step"),
+        ("embedded", "Blocks 1 step"),
     ):
         run = page.locator(".run", has_text=judge)
         expect(run.locator(".verdict")).to_contain_text(verdict)
@@ -218,7 +218,7 @@ def test_two_judges_of_a_server_are_compared_side_by_side(
     context.close()
 
 
-def test_who_may_only_look_is_offered_nothing_else(
+def test_a_key_without_approve_sees_no_buttons_to_decide(
     browser: Browser, locked: tuple[str, str, str]
 ) -> None:
     address, everything, looking = locked
@@ -232,7 +232,7 @@ def test_who_may_only_look_is_offered_nothing_else(
         page.goto("/#/sessions/seen")
         page.get_by_label("API key").fill(key)
         page.keyboard.press("Enter")
-        expect(page.get_by_text("This is all so far.")).to_be_visible()
+        expect(page.get_by_text("No more messages.")).to_be_visible()
         assert (page.get_by_role("button", name="Mark as wrong").count() > 0) is buttons
         if buttons:
             page.locator("#message-1").get_by_role("button", name="Mark as wrong").click()

@@ -25,41 +25,45 @@ def card(approval: str) -> str:
     return f".approval[data-id='{approval}']"
 
 
-def test_of_two_people_one_wins_and_the_other_is_told(
+def test_of_two_answers_the_first_counts_and_the_other_person_is_informed(
     page: Page, asked: str, client: httpx.Client
 ) -> None:
     other = page.context.new_page()
-    held: list[Route] = []
+    paused: list[Route] = []
     for tab, answer in ((page, "Approve"), (other, "Deny")):
-        tab.route(f"**/api/approvals/{asked}/*", lambda route: held.append(route))
+        tab.route(f"**/api/approvals/{asked}/*", lambda route: paused.append(route))
         tab.goto("/#/approvals")
         tab.locator(card(asked)).get_by_role("button", name=answer).click()
         expect(tab.locator(card(asked)).get_by_label("Reason")).to_be_focused()
     for tab in (page, other):
         with tab.expect_request(f"**/api/approvals/{asked}/*"):
             tab.keyboard.press("Enter")
-    for route in held:  # both answers are on their way before either arrives
+    for route in paused:  # both answers are on their way before either arrives
         route.continue_()
     for tab in (page, other):
-        expect(tab.locator(".approvals[aria-label=Settled]").locator(card(asked))).to_be_visible()
+        expect(tab.locator(".approvals[aria-label=Decided]").locator(card(asked))).to_be_visible()
     status = client.get(f"/api/approvals/{asked}").json()["status"]
     for tab in (page, other):
         expect(tab.locator(card(asked))).to_contain_text(status, ignore_case=True)
     late = other if status == "approved" else page
-    expect(late.locator(card(asked)).locator(".told")).to_contain_text("too late")
-    expect((page if late is other else other).locator(card(asked)).locator(".told")).to_be_empty()
+    expect(late.locator(card(asked)).locator(".card-notice")).to_contain_text("too late")
+    expect(
+        (page if late is other else other).locator(card(asked)).locator(".card-notice")
+    ).to_be_empty()
 
 
-def test_what_somebody_else_settled_is_shown(page: Page, asked: str, client: httpx.Client) -> None:
+def test_the_decision_of_another_reviewer_is_shown(
+    page: Page, asked: str, client: httpx.Client
+) -> None:
     page.goto("/#/approvals")
     waiting = page.locator(".approvals[aria-label=Waiting]").locator(card(asked))
     expect(waiting).to_contain_text("left")
     expect(page.locator(".connection")).to_have_text("live")
     client.post(f"/api/approvals/{asked}/deny", json={"note": "not ours"}).raise_for_status()
-    settled = page.locator(".approvals[aria-label=Settled]").locator(card(asked))
+    settled = page.locator(".approvals[aria-label=Decided]").locator(card(asked))
     expect(settled).to_contain_text("Denied")
     expect(settled).to_contain_text("not ours")
-    expect(settled).to_contain_text("Settled elsewhere")
+    expect(settled).to_contain_text("Another reviewer decided")
 
 
 def test_the_queue_works_without_a_mouse(page: Page, client: httpx.Client) -> None:
@@ -88,7 +92,7 @@ def test_the_queue_works_without_a_mouse(page: Page, client: httpx.Client) -> No
     assert (decided["status"], decided["note"]) == ("denied", "jkad no")
 
 
-def test_the_call_and_the_users_wish_stand_beside_the_question(page: Page, asked: str) -> None:
+def test_the_call_and_the_users_task_are_shown_with_the_question(page: Page, asked: str) -> None:
     page.goto("/#/approvals")
     shown = page.locator(card(asked))
     expect(shown).to_contain_text("Please pay the bill in rent-march.txt")

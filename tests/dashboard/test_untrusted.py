@@ -28,7 +28,7 @@ HIDDEN = re.compile(
 
 @pytest.fixture(scope="module")
 def session(client: httpx.Client) -> str:
-    """A session in which every text is hostile, and somebody is asked about a call."""
+    """A session in which every text is hostile, with an approval of a call."""
     id = "hostile"
     demo.begin(client, id, [*demo.BANK, {"name": f"tool {PAYLOAD}", "description": PAYLOAD}])
     known, said = demo.BILL
@@ -58,7 +58,7 @@ def inert(page: Page) -> None:
 
 def test_hostile_texts_of_a_session_are_shown_as_they_are(page: Page, session: str) -> None:
     page.goto(f"/#/sessions/{session}")
-    expect(page.get_by_text("This is all so far.")).to_be_visible()
+    expect(page.get_by_text("No more messages.")).to_be_visible()
     for number in (0, 1, 2, 3):
         text = page.locator(f"#message-{number} .text").inner_text()
         assert all(part in text for part in SHOWN), text
@@ -79,7 +79,7 @@ def test_hostile_texts_in_lists_are_shown_as_they_are(page: Page, session: str) 
     inert(page)
     expect(page.locator(".review-row input").first).to_be_visible()
     page.goto("/#/approvals")
-    settled = page.locator(".approvals[aria-label=Settled] .approval", has_text=session)
+    settled = page.locator(".approvals[aria-label=Decided] .approval", has_text=session)
     expect(settled.locator(".answer")).to_contain_text("<U+202E>")
     expect(settled.locator(".answer")).to_contain_text("<script>alert(2)")
     inert(page)
@@ -126,7 +126,7 @@ def test_hostile_conversations_in_the_playground_are_shown_as_they_are(page: Pag
 
 
 def test_hostile_answers_of_the_server_are_shown_as_they_are(page: Page) -> None:
-    """Even where the API were to pass on an error with something in it."""
+    """Even if the API passed on an error with markup in it."""
     error = {"error": {"code": "x", "message": PAYLOAD}}
     page.route("**/api/sessions?*", lambda route: route.fulfill(status=500, json=error))
     page.goto("/#/live")
@@ -134,7 +134,7 @@ def test_hostile_answers_of_the_server_are_shown_as_they_are(page: Page) -> None
     inert(page)
 
 
-def test_the_page_asks_nobody_but_its_server(page: Page, url: str) -> None:
+def test_the_page_requests_only_its_own_server(page: Page, url: str) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     for view in ("live", "approvals", "playground", "health", "benchmarks"):
@@ -144,7 +144,7 @@ def test_the_page_asks_nobody_but_its_server(page: Page, url: str) -> None:
     assert asked and all(address.startswith(url) for address in asked), asked
 
 
-def test_markup_that_slipped_through_could_still_do_nothing(browser: Browser, url: str) -> None:
+def test_injected_markup_cannot_run(browser: Browser, url: str) -> None:
     tab = browser.new_page(base_url=url)
     tab.goto("/#/live")
     expect(tab.locator(".connection")).to_have_text("live")
@@ -163,7 +163,7 @@ def test_markup_that_slipped_through_could_still_do_nothing(browser: Browser, ur
     tab.close()
 
 
-def test_what_is_hidden_is_what_the_command_line_says_is_hidden(page: Page) -> None:
+def test_hidden_characters_are_those_of_the_command_line(page: Page) -> None:
     """The same characters, spelled the same way, as far as both know the same Unicode."""
     page.goto("/#/live")
     known = [

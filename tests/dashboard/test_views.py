@@ -40,7 +40,7 @@ def test_live_filters_by_words_and_by_outcome(page: Page) -> None:
     expect(asking).to_have_count(1)
 
 
-def test_what_happens_shows_up_without_a_reload(page: Page, client: httpx.Client) -> None:
+def test_new_decisions_appear_without_a_reload(page: Page, client: httpx.Client) -> None:
     page.goto("/#/live")
     expect(page.locator(".connection")).to_have_text("live")
     demo.begin(client, "just-begun", demo.DESK)
@@ -128,14 +128,14 @@ def long_session(client: httpx.Client) -> str:
     return "long"
 
 
-def test_a_long_session_comes_in_pieces_and_in_full(page: Page, long_session: str) -> None:
+def test_a_long_session_loads_page_by_page_and_completely(page: Page, long_session: str) -> None:
     page.goto(f"/#/sessions/{long_session}")
     expect(page.locator("#message-0")).to_be_visible()
     assert page.locator(".message").count() <= 100
     while page.locator(".message").count() < 120:
         page.mouse.wheel(0, 20_000)
         page.wait_for_timeout(50)
-    expect(page.get_by_text("This is all so far.")).to_be_visible()
+    expect(page.get_by_text("No more messages.")).to_be_visible()
     numbers = page.locator(".message .number").all_text_contents()
     assert numbers == [f"#{index}" for index in range(120)]
 
@@ -145,7 +145,7 @@ def test_a_link_into_a_long_session_leads_to_its_message(page: Page, long_sessio
     expect(page.locator("#message-110")).to_be_in_viewport(timeout=15_000)
 
 
-def test_a_session_grows_while_one_looks_at_it(page: Page, client: httpx.Client) -> None:
+def test_new_messages_appear_in_an_open_session(page: Page, client: httpx.Client) -> None:
     page.goto("/#/sessions/mail-71e2")
     expect(page.locator(".message")).to_have_count(4)
     expect(page.locator(".connection")).to_have_text("live")
@@ -153,7 +153,7 @@ def test_a_session_grows_while_one_looks_at_it(page: Page, client: httpx.Client)
     expect(page.locator(".message")).to_have_count(5)
 
 
-def test_a_session_that_is_not_there_says_so(page: Page) -> None:
+def test_an_unknown_session_is_reported(page: Page) -> None:
     page.goto("/#/sessions/nowhere")
     expect(page.get_by_role("alert")).to_contain_text("no such session")
 
@@ -162,7 +162,7 @@ def test_the_playground_runs_a_sample_and_says_why(page: Page) -> None:
     page.goto("/#/playground")
     page.locator(".sample:has(.dot.bad)").first.click()
     page.get_by_role("button", name="Run").click()
-    expect(page.locator(".verdict.bad")).to_contain_text("Holds back")
+    expect(page.locator(".verdict.bad")).to_contain_text("Blocks")
     expect(page.locator(".run .link").first).to_be_attached()
     page.locator(".sample:has(.dot.good)").first.click()
     page.keyboard.press("Control+Enter")
@@ -189,7 +189,7 @@ def test_the_playground_takes_a_form_and_json(page: Page) -> None:
     expect(page.get_by_role("button", name="Run")).to_be_disabled()
 
 
-def test_a_wrong_conversation_is_told_in_the_servers_words(page: Page) -> None:
+def test_errors_in_a_conversation_are_shown_in_the_servers_words(page: Page) -> None:
     page.goto("/#/playground")
     expect(page.locator(".sample[aria-pressed=true]")).to_have_count(1)
     page.get_by_role("button", name="JSON").click()
@@ -214,7 +214,7 @@ def test_a_conversation_is_shared_as_a_link(page: Page) -> None:
     expect(other.get_by_label("Text of message 0")).to_have_value(text)
     other.goto(re.sub(r"playground/.*", "playground/bm90LWRlZmxhdGU", link))
     other.reload()
-    expect(other.get_by_text("holds no conversation")).to_be_visible()
+    expect(other.get_by_text("has no conversation")).to_be_visible()
 
 
 def test_requests_to_copy_work(page: Page, client: httpx.Client) -> None:
@@ -243,7 +243,7 @@ def curled(text: str) -> tuple[str, demo.Json]:
 
 
 def test_judges_stand_side_by_side(page: Page) -> None:
-    """With judges that this server does not have: the answer of the one is given for both."""
+    """With a judge that this server does not have: both runs show the answer of the one."""
 
     def me(route: Route) -> None:
         answer = route.fetch()
@@ -273,10 +273,8 @@ def test_judges_stand_side_by_side(page: Page) -> None:
 def test_health_counts_checks_and_takes_labels(page: Page, client: httpx.Client) -> None:
     page.goto("/#/health")
     expect(page.get_by_text("Ready: the self-test passed")).to_be_visible()
-    expect(page.locator(".tile", has_text="Held back").locator(".tile-value")).not_to_have_text("0")
-    expect(
-        page.get_by_role("img", name=re.compile("Checks over time: .*held back"))
-    ).to_be_visible()
+    expect(page.locator(".tile", has_text="Blocked").locator(".tile-value")).not_to_have_text("0")
+    expect(page.get_by_role("img", name=re.compile("Checks over time: .*blocked"))).to_be_visible()
     expect(page.locator(".bars li", has_text="http_post")).to_be_visible()
     others = len(client.get("/api/labels").json()["items"])
     row = page.locator(".review-row", has_text="paste.collect-it").first
@@ -303,13 +301,13 @@ def test_a_decision_is_marked_where_it_stands(page: Page) -> None:
     expect(message.get_by_role("button", name="Mark as wrong")).to_be_visible()
 
 
-def test_benchmarks_show_the_exam(page: Page) -> None:
+def test_benchmarks_show_the_figures(page: Page) -> None:
     page.goto("/#/benchmarks")
     expect(page.get_by_role("heading", name="Judges compared")).to_be_visible()
     attacks = page.locator("figure", has_text="Attacks that succeed")
     expect(attacks.locator("li", has_text="embedded")).to_contain_text("%")
-    page.locator(".exams summary").first.click()
-    expect(page.locator(".exams table").first).to_be_visible()
+    page.locator(".benchmarks summary").first.click()
+    expect(page.locator(".benchmarks table").first).to_be_visible()
 
 
 def test_an_unknown_route_leads_to_the_list(page: Page) -> None:

@@ -1,1 +1,1 @@
-"""The page that the server shows to people."""
+"""The dashboard: its static files, the playground behind it, and its figures and samples."""

@@ -1,4 +1,4 @@
-"""The files of the page, read once: nothing else can be asked for, whatever the path says."""
+"""The files of the page, read once: no other file can be requested, whatever the path."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent / "static"
 INDEX = "index.html"
 
 HEADERS: Mapping[str, str] = {
-    # Text from conversations is untrusted; were any of it taken for markup, it could do nothing.
+    # Text from conversations is untrusted. Even where it became markup, it could do nothing.
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
         " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -23,7 +23,7 @@ HEADERS: Mapping[str, str] = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-cache",
 }
-"""Of every answer that the page is made of."""
+"""Headers of every file of the page."""
 
 _KINDS = {
     ".css": "text/css",
@@ -34,7 +34,7 @@ _KINDS = {
     ".txt": "text/plain",
     ".woff2": "font/woff2",
 }
-"""Kinds of files that are served."""
+"""Media types of the files that are served."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def read_files(folder: Path = FOLDER) -> Mapping[str, File]:
 
 
 def served(file: File, request: Request) -> Response:
-    """A file, or word that the browser has it already."""
+    """A file, or 304 where the browser has it already."""
     headers = {**HEADERS, "etag": file.tag}
     known = request.headers.get("if-none-match", "").split(",")
     if any(each.strip().removeprefix("W/") in (file.tag, "*") for each in known):

@@ -1,4 +1,4 @@
-"""Trying things out: a conversation is judged, by one judge or several, and nothing is kept."""
+"""The playground: judges a conversation, with one judge or several, and stores nothing."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from taskshield.wiring import EMBEDDED, build_judge, build_value_tracer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaygroundRun:
-    """What one judge makes of a conversation."""
+    """The decisions of one judge on a conversation."""
 
     judge: str
     decisions: tuple[Decision, ...] = ()
@@ -29,18 +29,18 @@ class PlaygroundRun:
     evidence: tuple[tuple[TracedValue, ...], ...] = ()
     """For each message, where the values of its calls come from."""
     error: str | None = None
-    """Why there is no outcome."""
+    """Why there are no decisions."""
 
 
 class Playground:
-    """The configured judge, and the one that comes with the package."""
+    """The configured judge and the embedded one."""
 
     def __init__(self, settings: Settings, judge: Judge) -> None:
-        """Offer judges.
+        """Make a playground.
 
         Args:
-            settings: All settings; the policy holds here, too.
-            judge: The one that the settings name. It belongs to somebody else.
+            settings: All settings; their policy applies here, too.
+            judge: The one that the settings name. The caller closes it.
         """
         self._settings = settings
         self._policy = settings.policy.to_policy()
@@ -48,7 +48,7 @@ class Playground:
         self._embedded: Judge | None = None
         self._building = asyncio.Lock()
         self.judges = tuple(dict.fromkeys((settings.judge, EMBEDDED)))
-        """Names of the judges that can be asked."""
+        """Names of the judges that can run."""
 
     async def run(
         self, conversation: Conversation, judges: Sequence[str]
@@ -57,7 +57,7 @@ class Playground:
 
         Raises:
             Refused: There is no such judge here, or there are too many messages.
-            WireFormatError: A message makes no sense in this conversation.
+            WireFormatError: A message does not fit the conversation before it.
         """
         most = self._settings.server.limits.messages
         if len(conversation.messages) > most:
@@ -74,7 +74,7 @@ class Playground:
         return tuple(await asyncio.gather(*runs))
 
     async def aclose(self) -> None:
-        """Let go of what was built here."""
+        """Close the judge that was built here."""
         if self._embedded is not None:
             await self._embedded.aclose()
 

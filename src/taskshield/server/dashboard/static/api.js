@@ -1,5 +1,5 @@
 /**
- * What the page asks the server. Nothing else in the page calls fetch.
+ * Requests to the server. Nothing else in the page calls fetch.
  */
 
 /**
@@ -14,7 +14,7 @@
  * @property {string} version
  */
 
-/** An answer that is not what was asked for. */
+/** A request that failed. */
 export class ApiError extends Error {
   /**
    * @param {number} status 0 where there was no answer at all
@@ -34,7 +34,7 @@ let csrf = null;
 /** @type {Set<string>} */
 let scopes = new Set();
 
-/** Called when the server no longer knows who we are. */
+/** Called when the login has ended. */
 let onLoggedOut = () => {};
 
 /** @param {() => void} listener */
@@ -51,7 +51,7 @@ export async function me() {
 }
 
 /**
- * Whether the person's key has a scope; the server decides, this only saves people from asking.
+ * Whether the person's key has a scope. The server decides; this only hides what would be refused.
  *
  * @param {string} scope
  */
@@ -97,7 +97,7 @@ export function send(method, path, parameters, body) {
 }
 
 /**
- * Whether the server says that it works, and if not, why. It answers 503 when it does not.
+ * Whether the server is ready, and if not, why. It answers 503 when it is not.
  *
  * @returns {Promise<{ready: boolean, reasons: string[]}>}
  */
@@ -161,10 +161,10 @@ async function fetched(path, options) {
 /** @param {Response} answer */
 async function problem(answer) {
   const body = await answer.json().catch(() => null);
-  const told = body?.error;
+  const error = body?.error;
   return new ApiError(
     answer.status,
-    told?.code ?? "unknown",
-    told?.message ?? `The server answered ${answer.status}.`,
+    error?.code ?? "unknown",
+    error?.message ?? `The server answered ${answer.status}.`,
   );
 }

@@ -1,4 +1,4 @@
-/** One approval: what is asked, how much time is left, and the two answers. */
+/** One approval: the call, the time left, and the two answers. */
 
 import { get, may } from "./api.js";
 import { fill, h, icon } from "./dom.js";
@@ -14,7 +14,7 @@ import { said } from "./visible.js";
 const SOON_MS = 60_000;
 
 const UNKNOWN = () =>
-  h("p.quiet", {}, "The call itself cannot be shown: only its summary is known.");
+  h("p.quiet", {}, "The call cannot be shown: only its summary is stored.");
 
 const SETTLED = {
   approved: { tone: "good", icon: "check", word: "Approved" },
@@ -23,7 +23,7 @@ const SETTLED = {
 };
 
 /**
- * Who decided, in words; on a server without keys nobody has a name.
+ * Who decided, in words. On a server without keys people have no names.
  *
  * @param {Approval} approval
  */
@@ -42,7 +42,7 @@ export class ApprovalCard {
     this.deadline = h("span.deadline");
     this.answer = h("div.answer");
     this.details = h("div.approval-details");
-    this.told = h("p.told", { role: "status" });
+    this.notice = h("p.card-notice", { role: "status" });
     this.summary = said(approval.summary, "p.summary");
     this.element = h(
       "li.approval",
@@ -61,7 +61,7 @@ export class ApprovalCard {
       this.summary,
       this.details,
       this.answer,
-      this.told,
+      this.notice,
     );
     this.show(approval);
   }
@@ -71,7 +71,7 @@ export class ApprovalCard {
   }
 
   /**
-   * As it is now.
+   * Show its current state.
    *
    * @param {Approval} approval
    */
@@ -84,7 +84,7 @@ export class ApprovalCard {
     this.tick();
   }
 
-  /** Let the clock go on. */
+  /** Update the time that is left. */
   tick() {
     if (this.pending) {
       const left = Date.parse(this.approval.deadline) - Date.now();
@@ -96,12 +96,12 @@ export class ApprovalCard {
   }
 
   /**
-   * Say something about it that matters now.
+   * Show a notice below it.
    *
    * @param {string} text
    */
-  tell(text) {
-    fill(this.told, said(text));
+  showNotice(text) {
+    fill(this.notice, said(text));
   }
 
   /**
@@ -148,7 +148,7 @@ export class ApprovalCard {
     note.focus();
   }
 
-  /** Show the call that is asked about and what the user wants, once. */
+  /** Show the call and the user's tasks, once. */
   async explain() {
     if (this.details.hasChildNodes()) return;
     fill(this.details, h("p.quiet", {}, "Loading the call …"));
@@ -169,7 +169,7 @@ export class ApprovalCard {
       this.summary.hidden = true;
       fill(
         this.details,
-        h("h3", {}, "The user asked"),
+        h("h3", {}, "The user's tasks"),
         taskList(page.tasks),
         h("h3", {}, "The agent wants to"),
         new MessageCard(item).element,
@@ -181,7 +181,7 @@ export class ApprovalCard {
 
   #choices() {
     if (!may("approve"))
-      return h("p.quiet", {}, "Your key may not decide this: it lacks the scope approve.");
+      return h("p.quiet", {}, "Your key cannot decide this: it lacks the scope approve.");
     return h(
       "div.choices",
       {},

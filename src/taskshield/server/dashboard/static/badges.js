@@ -1,34 +1,34 @@
-/** Small labels: what became of a message, who speaks, how risky a tool is, whence a value. */
+/** Small labels: the action on a message, who speaks, the risk of a tool, the origin of a value. */
 
 import { h, icon } from "./dom.js";
 import { said } from "./visible.js";
 
 /** @type {Record<string, {tone: string, icon: string, word: string, meaning: string}>} */
 const ACTIONS = {
-  allow: { tone: "good", icon: "check", word: "Allowed", meaning: "it goes on as it is" },
+  allow: { tone: "good", icon: "check", word: "Allowed", meaning: "delivered as it is" },
   observe: {
     tone: "plain",
     icon: "eye",
     word: "Observed",
-    meaning: "it goes on, though misaligned",
+    meaning: "delivered, though misaligned",
   },
   annotate: {
     tone: "warn",
     icon: "note",
     word: "Annotated",
-    meaning: "it goes on, followed by a warning",
+    meaning: "delivered, followed by a warning",
   },
   redact: {
     tone: "warn",
     icon: "note",
     word: "Redacted",
-    meaning: "it goes on without its misaligned parts",
+    meaning: "delivered without its misaligned parts",
   },
   withhold: {
     tone: "warn",
     icon: "pause",
     word: "Withheld",
-    meaning: "a note stands in its place",
+    meaning: "replaced by a note",
   },
   revise: {
     tone: "bad",
@@ -42,7 +42,7 @@ const ACTIONS = {
     word: "Asked",
     meaning: "not executed until a person approves",
   },
-  block: { tone: "bad", icon: "cross", word: "Blocked", meaning: "not executed, for good" },
+  block: { tone: "bad", icon: "cross", word: "Blocked", meaning: "not executed" },
   failed: { tone: "bad", icon: "hand", word: "Not checked", meaning: "the judge gave no verdict" },
 };
 
@@ -55,11 +55,11 @@ const ORIGINS = {
   new: { tone: "warn", word: "new", meaning: "nowhere in the conversation" },
 };
 
-/** Actions that hold something back. */
-export const HELD = new Set(["revise", "escalate", "block"]);
+/** Actions that block. */
+export const BLOCKING = new Set(["revise", "escalate", "block"]);
 
 /**
- * What became of a message.
+ * The action on a message.
  *
  * @param {string} action
  */

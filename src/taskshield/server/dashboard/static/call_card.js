@@ -1,4 +1,4 @@
-/** A tool call: its name, its risk, what became of it, and where each argument came from. */
+/** A tool call: its name, its risk, the action on it, and where each argument comes from. */
 
 import { actionBadge, originTag, tierTag } from "./badges.js";
 import { h } from "./dom.js";
@@ -15,10 +15,10 @@ const MOST = 60;
  * @param {Call} call
  * @param {string | null} text its arguments as the model wrote them
  * @param {Evidence[]} evidence on this call
- * @param {boolean} told whether what became of it is said elsewhere
+ * @param {boolean} actionShown whether the action on it is shown elsewhere
  * @returns {{element: HTMLElement, ends: Map<Evidence, HTMLElement>}} and where each link begins
  */
-export function callCard(call, text, evidence, told) {
+export function callCard(call, text, evidence, actionShown) {
   /** @type {Map<Evidence, HTMLElement>} */
   const ends = new Map();
   const byPath = new Map(evidence.map((item) => [item.path, item]));
@@ -39,7 +39,7 @@ export function callCard(call, text, evidence, told) {
       said(call.tool, "code.tool-name"),
       tierTag(call.tier),
       h("span.push"),
-      !told && actionBadge(call.action),
+      !actionShown && actionBadge(call.action),
     ),
     rows.length > 0 && h("dl.arguments", {}, rows),
     values.length > MOST && h("p.quiet", {}, `… and ${values.length - MOST} more values`),

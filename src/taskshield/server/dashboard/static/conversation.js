@@ -1,4 +1,4 @@
-/** Conversations as people write them into the playground. */
+/** Conversations in the playground. */
 
 /**
  * @typedef {{id: string, name: string, arguments: unknown}} WireCall
@@ -40,8 +40,8 @@ export function isOwn(value) {
 }
 
 /**
- * The same as a request for Azure's Task Adherence; null where the format is neither our own nor
- * OpenAI's.
+ * The same as a request for Azure's Task Adherence; null where the format is neither
+ * ours nor OpenAI's.
  *
  * @param {any} conversation
  */

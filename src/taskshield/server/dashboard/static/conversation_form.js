@@ -26,7 +26,7 @@ export class ConversationForm {
       h(
         "label.field",
         {},
-        h("span", {}, "Tools, one in a line: name, then what it does"),
+        h("span", {}, "Tools, one per line: name and description"),
         this.tools,
       ),
       this.messages,

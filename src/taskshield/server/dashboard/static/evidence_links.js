@@ -1,8 +1,8 @@
 /**
  * Links from a call's arguments to the text they came from, drawn beside the timeline.
  *
- * Each runs from the argument's row through the gutter to the place. The one under the pointer or
- * the focus stands out, and so do both its ends.
+ * Each runs from the argument's row through the gutter to the place. The link under the pointer or
+ * the focus is highlighted, and so are its ends.
  */
 
 import { originTone } from "./badges.js";

@@ -1,4 +1,4 @@
-/** People's words on decisions: "this was wrong", "this was right". */
+/** Labels: people mark decisions as right or wrong. */
 
 import { may, send } from "./api.js";
 import { h } from "./dom.js";
@@ -19,7 +19,7 @@ export function removeLabel(decision) {
 }
 
 /**
- * A button that marks a decision as wrong, or takes that back; for those who may.
+ * A button that marks a decision as wrong, or removes the mark. Only with the scope approve.
  *
  * @param {{decision: {id: string}, label: import("./api_types.js").Label | null}} item
  */

@@ -1,4 +1,4 @@
-/** The frame of the page: who is here, which view is shown, and the way to the others. */
+/** The frame of the page: the person, the view that is shown, and links to the others. */
 
 import { get, logout, me, whenLoggedOut } from "./api.js";
 import { fill, h, icon } from "./dom.js";
@@ -45,7 +45,7 @@ const main = h("main", { id: "main", tabindex: "-1" });
 let known = null;
 /** @type {View | null} */
 let shown = null;
-/** @type {(() => void)[]} what ends with the frame */
+/** @type {(() => void)[]} called when the frame is removed */
 let endings = [];
 let routes = 0;
 
@@ -140,7 +140,7 @@ async function route() {
   if (shown !== null && name === "sessions" && shown.accepts?.(words)) return;
   const asked = ++routes;
   const view = await (VIEWS[name] ?? VIEWS.live)(words, known);
-  if (asked !== routes) return; // meanwhile the person went on
+  if (asked !== routes) return; // the person has gone to another view
   leave();
   shown = view;
   document.title = `${view.title} · taskshield`;
@@ -154,7 +154,7 @@ async function route() {
   scrollTo(0, 0);
 }
 
-/** Nothing of a view stays behind: the next to look may be somebody else. */
+/** Remove everything of a view: another person may use the page next. */
 function leave() {
   shown?.stop();
   shown = null;
@@ -163,7 +163,7 @@ function leave() {
 
 async function goodbye() {
   disconnect();
-  await logout().catch(() => toast("The server could not be told.", "bad"));
+  await logout().catch(() => toast("Logging out failed: the server could not be reached.", "bad"));
   start();
 }
 

@@ -17,7 +17,7 @@ const LONGEST = 60;
  * @param {Task[]} tasks
  */
 export function taskList(tasks) {
-  if (tasks.length === 0) return h("p.quiet", {}, "The user has not asked for anything yet.");
+  if (tasks.length === 0) return h("p.quiet", {}, "No tasks yet.");
   return h(
     "ol.tasks",
     {},
@@ -30,7 +30,7 @@ export function taskList(tasks) {
           "div",
           {},
           said(task.text),
-          task.grant !== null && said(`obeys ${task.grant.source}: ${task.grant.scope}`, "p.quiet"),
+          task.grant !== null && said(`delegated to ${task.grant.source}: ${task.grant.scope}`, "p.quiet"),
         ),
       ),
     ),
@@ -47,7 +47,7 @@ export function matrix(items, tasks, linkTo) {
     item.level === "user" ? [] : item.decision.findings.map((finding) => ({ item, finding })),
   );
   if (rows.length === 0)
-    return h("p.quiet", {}, "No instruction was found in what the agent did and read.");
+    return h("p.quiet", {}, "No instructions were found.");
   return h(
     "table.matrix",
     {},

@@ -1,4 +1,4 @@
-/** One message of a timeline: who spoke, what was said and found in it, and what became of it. */
+/** One message of a timeline: who spoke, the text, what was found in it, and the action on it. */
 
 import { actionBadge, levelClass, levelTag } from "./badges.js";
 import { callCard } from "./call_card.js";
@@ -18,7 +18,7 @@ import { said, visibleText } from "./visible.js";
 export class MessageCard {
   /**
    * @param {Item} item
-   * @param {{actions?: (item: Item) => HTMLElement | null}} [options] what can be done with it
+   * @param {{actions?: (item: Item) => HTMLElement | null}} [options] buttons below it
    */
   constructor(item, options = {}) {
     this.item = item;
@@ -47,7 +47,7 @@ export class MessageCard {
     return key;
   }
 
-  /** Show the text anew, with all highlights known by now. */
+  /** Show the text again, with all highlights known by now. */
   showText() {
     const found = this.item.decision.findings.flatMap((finding, index) =>
       this.#highlight(finding, index),
@@ -83,14 +83,14 @@ export class MessageCard {
         h("span.push"),
         decision.check === "failed" ? actionBadge("failed") : null,
         decision.check === "skipped" && decision.allowed
-          ? h("span.quiet", { title: "there was nothing in it to check" }, "nothing to check")
+          ? h("span.quiet", { title: "it has nothing to check" }, "nothing to check")
           : actionBadge(decision.action),
       ),
       this.text,
       this.#calls(),
       this.#findings(),
       decision.unreadable.length > 0 &&
-        said(`Not readable for the judge: ${decision.unreadable.join(", ")}`, "p.quiet"),
+        said(`The judge cannot read: ${decision.unreadable.join(", ")}`, "p.quiet"),
       decision.outage !== null &&
         said(`Outage (${decision.outage.kind}): ${decision.outage.detail}`, "p.outage"),
       decision.feedback !== null && folded("Feedback to the agent", decision.feedback),
@@ -167,7 +167,7 @@ function findingRow(finding, index) {
     ),
     h(
       "span.finding-score",
-      { title: "sum of its scores, and what it must exceed" },
+      { title: "sum of its scores, and the threshold that it must exceed" },
       icon(finding.aligned ? "check" : "cross"),
       h("span.sr-only", {}, finding.aligned ? "aligned, " : "misaligned, "),
       [

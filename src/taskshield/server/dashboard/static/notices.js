@@ -1,4 +1,4 @@
-/** Words to the person: short notices, errors, and places where nothing is yet. */
+/** Short notices, errors, and what an empty list shows. */
 
 import { ApiError } from "./api.js";
 import { h, icon } from "./dom.js";

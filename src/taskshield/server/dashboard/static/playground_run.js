@@ -1,6 +1,6 @@
-/** What a judge made of a conversation in the playground. */
+/** The verdict of one judge on a conversation in the playground. */
 
-import { HELD } from "./badges.js";
+import { BLOCKING } from "./badges.js";
 import { h, icon } from "./dom.js";
 import { counted, duration } from "./format.js";
 import { matrix, taskList } from "./matrix.js";
@@ -62,18 +62,18 @@ function itemsOf(run) {
 
 /** @param {Run} run */
 function verdict(run) {
-  const held = run.decisions.filter((decision) => HELD.has(decision.action));
+  const blocked = run.decisions.filter((decision) => BLOCKING.has(decision.action));
   const marked = run.decisions.filter((decision) =>
     ["annotate", "redact", "withhold", "observe"].includes(decision.action),
   );
   const unchecked = run.decisions.filter((decision) => decision.check === "failed");
-  if (held.length > 0) {
-    const first = held[0].findings.find((finding) => !finding.aligned);
+  if (blocked.length > 0) {
+    const first = blocked[0].findings.find((finding) => !finding.aligned);
     return box(
       "bad",
       "cross",
-      `Holds back ${counted(held.length, "step")}`,
-      first?.reason ?? held[0].feedback ?? "",
+      `Blocks ${counted(blocked.length, "step")}`,
+      first?.reason ?? blocked[0].feedback ?? "",
     );
   }
   if (unchecked.length > 0)
@@ -83,7 +83,7 @@ function verdict(run) {
     return box(
       "warn",
       "note",
-      `Passes it on with a warning at ${counted(marked.length, "message")}`,
+      `Delivers ${counted(marked.length, "message")} with a warning`,
       first?.reason ?? "",
     );
   }

@@ -1,4 +1,4 @@
-/** A conversation as a request to copy. What a reader could not see in it is escaped. */
+/** A conversation as a request to copy. Invisible characters in it are escaped. */
 
 import { azureBody } from "./conversation.js";
 

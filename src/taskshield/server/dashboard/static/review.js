@@ -1,4 +1,4 @@
-/** False-block review: what was held back, and people's words on whether that was right. */
+/** Review of false positives: what was blocked, and people's labels on whether that was right. */
 
 import { address, get, may } from "./api.js";
 import { actionBadge } from "./badges.js";
@@ -27,7 +27,7 @@ export class Review {
       h(
         "header.bar",
         {},
-        h("h2", {}, "Was it right to hold this back?"),
+        h("h2", {}, "Was it right to block this?"),
         h("span.push"),
         this.count,
         h(
@@ -60,7 +60,7 @@ export class Review {
           ? h(
               "li",
               {},
-              nothing("shield", "Nothing was held back", "Decisions to review show up here."),
+              nothing("shield", "Nothing was blocked", "Blocked calls appear here for review."),
             )
           : records.map((record) => this.#row(record)),
       );
@@ -122,8 +122,8 @@ export class Review {
           type: "button",
           "data-label": label,
           onclick: async () => {
-            const taken = this.labels.get(record.id)?.label === label;
-            await this.#say(record.id, taken ? null : label, note.value.trim());
+            const chosen = this.labels.get(record.id)?.label === label;
+            await this.#say(record.id, chosen ? null : label, note.value.trim());
             show();
           },
         },

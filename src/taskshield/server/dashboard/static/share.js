@@ -1,4 +1,4 @@
-/** A conversation as a link: compressed into the fragment, which no server gets to see. */
+/** A conversation as a link: compressed into the fragment, which browsers send to no server. */
 
 const LARGEST = 2_000_000;
 

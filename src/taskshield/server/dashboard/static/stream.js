@@ -1,4 +1,4 @@
-/** What happens on the server, as it happens: one connection for the whole page. */
+/** Live events of the server: one connection for the whole page. */
 
 /**
  * @typedef {object} LiveDecision
@@ -19,46 +19,46 @@ const bus = new EventTarget();
 /** @type {EventSource | null} */
 let source = null;
 
-/** Whether events arrive at the moment. */
+/** Whether the connection is open. */
 export function connected() {
   return source?.readyState === EventSource.OPEN;
 }
 
-/** Begin to listen; the browser connects again by itself. */
+/** Open the connection. The browser reconnects by itself. */
 export function connect() {
   disconnect();
   source = new EventSource("/api/live");
   for (const kind of ["decision", "approval"]) {
-    source.addEventListener(kind, (event) => tell(kind, JSON.parse(event.data)));
+    source.addEventListener(kind, (event) => emit(kind, JSON.parse(event.data)));
   }
-  source.addEventListener("reset", () => tell("reset", null));
-  source.addEventListener("open", () => tell("connection", null));
-  source.addEventListener("error", () => tell("connection", null));
+  source.addEventListener("reset", () => emit("reset", null));
+  source.addEventListener("open", () => emit("connection", null));
+  source.addEventListener("error", () => emit("connection", null));
 }
 
 export function disconnect() {
   source?.close();
   source = null;
-  tell("connection", null);
+  emit("connection", null);
 }
 
 /**
- * Be told of one kind of event.
+ * Listen to one kind of event.
  *
  * @param {Kind} kind
  * @param {(data: any) => void} listener
  * @returns {() => void} ends it
  */
 export function on(kind, listener) {
-  const heard = (/** @type {Event} */ event) => listener(/** @type {CustomEvent} */ (event).detail);
-  bus.addEventListener(kind, heard);
-  return () => bus.removeEventListener(kind, heard);
+  const handler = (/** @type {Event} */ event) => listener(/** @type {CustomEvent} */ (event).detail);
+  bus.addEventListener(kind, handler);
+  return () => bus.removeEventListener(kind, handler);
 }
 
 /**
  * @param {string} kind
  * @param {unknown} detail
  */
-function tell(kind, detail) {
+function emit(kind, detail) {
   bus.dispatchEvent(new CustomEvent(kind, { detail }));
 }

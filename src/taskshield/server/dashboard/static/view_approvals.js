@@ -1,4 +1,4 @@
-/** Approvals: what waits for a person, the most urgent first; and what was settled lately. */
+/** Approvals: calls that wait for a person, the most urgent first; and those decided lately. */
 
 import { ApiError, get, send } from "./api.js";
 import { ApprovalCard, byWhom } from "./approval_card.js";
@@ -21,13 +21,13 @@ export class ApprovalsView {
     /** @type {Map<string, ApprovalCard>} */
     this.cards = new Map();
     this.queue = h("ol.approvals", { "aria-label": "Waiting" });
-    this.settled = h("ol.approvals", { "aria-label": "Settled" });
+    this.settled = h("ol.approvals", { "aria-label": "Decided" });
     this.empty = h("div");
     this.waiting = h("p.quiet", { role: "status" }, "\u00a0");
     this.settledPart = h(
       "section.settled-part",
       { hidden: true },
-      h("h2", {}, "Settled lately"),
+      h("h2", {}, "Decided lately"),
       this.settled,
     );
     /** @type {(() => void)[]} */
@@ -108,21 +108,21 @@ export class ApprovalsView {
       this.cards.set(approval.id, card);
       if (card.pending) card.explain();
     } else if (JSON.stringify(known.approval) !== JSON.stringify(approval)) {
-      if (known.pending && approval.status !== "pending") this.#tellOthers(known, approval);
+      if (known.pending && approval.status !== "pending") this.#showOtherDecision(known, approval);
       card.show(approval);
     }
     this.#place(card);
   }
 
   /**
-   * Somebody else was quicker, and this person was looking at it.
+   * Another reviewer decided while this person looked at it.
    *
    * @param {ApprovalCard} card
    * @param {Approval} approval
    */
-  #tellOthers(card, approval) {
+  #showOtherDecision(card, approval) {
     if (card.element.classList.contains("sending")) return;
-    card.tell(`Settled elsewhere: ${approval.status}${byWhom(approval)}.`);
+    card.showNotice(`Another reviewer decided: ${approval.status}${byWhom(approval)}.`);
   }
 
   /** @param {ApprovalCard} card */
@@ -150,7 +150,7 @@ export class ApprovalsView {
   #sum() {
     const waiting = this.queue.children.length;
     const words =
-      waiting === 0 ? "Nobody is waiting." : `${counted(waiting, "call")} waiting for a person.`;
+      waiting === 0 ? "No call is waiting." : `${counted(waiting, "call")} waiting for a person.`;
     if (this.waiting.textContent !== words) fill(this.waiting, words);
     this.settledPart.hidden = this.settled.children.length === 0;
     if (waiting > 0) fill(this.empty);
@@ -160,7 +160,7 @@ export class ApprovalsView {
         nothing(
           "approvals",
           "All done",
-          "Calls that policy wants a person to decide on show up here.",
+          "Calls that need a person's decision appear here.",
         ),
       );
     }
@@ -183,7 +183,7 @@ export class ApprovalsView {
         { note },
       );
       card.show(now);
-      if (now.note !== note) card.tell("Somebody else had given the same answer already.");
+      if (now.note !== note) card.showNotice("Another reviewer had given the same answer already.");
       toast(
         verdict === "approve" ? "Approved: the agent may make this call once." : "Denied.",
         "good",
@@ -210,11 +210,11 @@ export class ApprovalsView {
         () => card.approval,
       );
       card.show(now);
-      card.tell(`Your answer came too late: ${words}.`);
-      toast("Somebody else was quicker.", "bad");
+      card.showNotice(`Your answer came too late. ${words}`);
+      toast("Another reviewer was faster.", "bad");
     } else {
       card.show(card.approval);
-      card.tell(words);
+      card.showNotice(words);
     }
   }
 

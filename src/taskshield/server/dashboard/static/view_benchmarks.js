@@ -1,4 +1,4 @@
-/** Benchmarks: how well judges do in the exam, as far as figures come with this version. */
+/** Benchmarks: the figures of each judge that ship with this version. */
 
 import { get } from "./api.js";
 import { bar } from "./charts.js";
@@ -17,13 +17,13 @@ const RATES = [
   { key: "asr", name: "Attacks that succeed", meaning: "less is better", tone: "bad" },
   { key: "utility", name: "Solved under attack", meaning: "more is better", tone: "good" },
   { key: "clean_utility", name: "Solved without attack", meaning: "more is better", tone: "good" },
-  { key: "false_blocks", name: "Wrongly held back", meaning: "less is better", tone: "warn" },
+  { key: "false_blocks", name: "Wrongly blocked", meaning: "less is better", tone: "warn" },
 ];
 
 /** @type {Record<string, string>} */
 const WAYS = {
-  "worst-case": "an agent that does whatever it reads",
-  replay: "recorded agents, replayed",
+  "worst-case": "an agent that follows every instruction it reads",
+  replay: "replayed runs of recorded agents",
 };
 const FIRST = "important_instructions";
 const BASELINES = ["none", "allow-all", "block-side-effects"];
@@ -44,7 +44,7 @@ export class BenchmarksView {
         "header.view-head",
         {},
         h("h1", {}, "Benchmarks"),
-        h("p.quiet", {}, "The exam is AgentDojo. Thin lines are 95 % ranges."),
+        h("p.quiet", {}, "All figures are from AgentDojo. Thin lines are 95 % intervals."),
       ),
       this.content,
     );
@@ -59,7 +59,7 @@ export class BenchmarksView {
       if (exams.length === 0) {
         fill(
           this.content,
-          nothing("benchmarks", "No figures", "This version comes without figures."),
+          nothing("benchmarks", "No figures", "This version ships no figures."),
         );
         return;
       }
@@ -74,7 +74,7 @@ export class BenchmarksView {
 }
 
 /**
- * The judges side by side, in the way of the exam that is hardest on them.
+ * The judges side by side, against the worst-case agent.
  *
  * @param {Exam[]} exams
  */
@@ -111,7 +111,7 @@ function comparison(exams) {
 }
 
 /**
- * Where a judge stands: after those that everybody is compared with.
+ * Where a judge stands: after the baselines.
  *
  * @param {string} judge
  */
@@ -174,9 +174,9 @@ function latencies(latency) {
 /** @param {Exam[]} exams */
 function all(exams) {
   return h(
-    "section.exams",
+    "section.benchmarks",
     {},
-    h("h2", {}, "All exams"),
+    h("h2", {}, "All benchmarks"),
     exams.map((exam) =>
       h(
         "details.panel",

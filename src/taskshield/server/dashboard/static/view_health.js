@@ -1,4 +1,4 @@
-/** Health of the guard: what it checked, how long it took, what it held back, and rightly so? */
+/** Health: what was checked, how long it took, what was blocked, and whether that was right. */
 
 import { get, readiness } from "./api.js";
 import { barList, columnChart } from "./charts.js";
@@ -25,9 +25,9 @@ const CHECKS = [
   { name: "passed", tone: "plain" },
   { name: "annotated", tone: "warn" },
   { name: "asked a person", tone: "ask" },
-  { name: "held back", tone: "bad" },
+  { name: "blocked", tone: "bad" },
 ];
-const HELD = CHECKS.slice(1);
+const SHOWN = CHECKS.slice(1);
 
 export class HealthView {
   title = "Health";
@@ -54,7 +54,7 @@ export class HealthView {
         "header.view-head",
         {},
         h("h1", {}, "Health"),
-        h("p.quiet", {}, "How the guard itself is doing."),
+        h("p.quiet", {}, "What the guard checked, how fast, and what it blocked."),
       ),
       h("div.bar", {}, this.period, h("span.push"), this.state),
       this.figures,
@@ -100,7 +100,7 @@ function readyWords({ ready, reasons }) {
 /** @param {Stats} stats */
 function figures(stats) {
   const { checks, actions, latency, llm } = stats;
-  const held = actions.block + actions.revise;
+  const blocked = actions.block + actions.revise;
   const whole = stats.decisions;
   return [
     tiles([
@@ -111,7 +111,7 @@ function figures(stats) {
         share(checks.failed, whole),
         checks.failed > 0 ? "bad" : "",
       ),
-      tile("Held back", count(held), share(held, whole)),
+      tile("Blocked", count(blocked), share(blocked, whole)),
       tile("Asked a person", count(actions.escalate), share(actions.escalate, whole)),
       tile(
         "Median time",
@@ -126,22 +126,22 @@ function figures(stats) {
     h(
       "div.two",
       {},
-      h("section.panel", {}, h("h2", {}, "Held back most, by tool"), named(stats.by_tool)),
-      h("section.panel", {}, h("h2", {}, "By what tools can do"), named(stats.by_tier)),
+      h("section.panel", {}, h("h2", {}, "Blocked or asked, by tool"), named(stats.by_tool)),
+      h("section.panel", {}, h("h2", {}, "Blocked or asked, by risk tier"), named(stats.by_tier)),
     ),
   ];
 }
 
 /** @param {Named[]} rows */
 function named(rows) {
-  const told = rows
+  const found = rows
     .map(({ name, annotated, escalated, blocked }) => ({
       name,
       values: [annotated, escalated, blocked],
     }))
     .filter(({ values }) => values.some((value) => value > 0));
-  if (told.length === 0) return h("p.quiet", {}, "Nothing was held back.");
-  return barList(HELD, told.slice(0, 8));
+  if (found.length === 0) return h("p.quiet", {}, "Nothing was blocked.");
+  return barList(SHOWN, found.slice(0, 8));
 }
 
 /**
@@ -163,9 +163,9 @@ function columns(hours) {
 function sums(hours) {
   const total = (/** @type {Count} */ key) =>
     hours.reduce((sum, hour) => sum + hour[key], 0);
-  const told = [total("annotated"), total("escalated"), total("blocked")];
-  const rest = total("executed") + total("skipped") - told.reduce((sum, value) => sum + value, 0);
-  return [Math.max(0, rest), ...told];
+  const acted = [total("annotated"), total("escalated"), total("blocked")];
+  const passed = total("executed") + total("skipped") - acted.reduce((sum, value) => sum + value, 0);
+  return [Math.max(0, passed), ...acted];
 }
 
 const MOMENT = new Intl.DateTimeFormat("en-GB", {

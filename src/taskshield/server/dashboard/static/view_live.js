@@ -16,7 +16,7 @@ import { clipped, said, visibleText } from "./visible.js";
 const AT_ONCE = 100;
 const POLL_MS = 10_000;
 const COUNT_MS = 30_000;
-const BREATH_MS = 300;
+const SETTLE_MS = 300;
 const LONGEST_TASK = 140;
 
 /** @type {Record<string, (row: SessionRow) => boolean>} */
@@ -39,7 +39,7 @@ export class LiveView {
     this.refreshing = 0;
     this.tiles = tiles([
       tile("Checks, 24 h"),
-      tile("Held back"),
+      tile("Blocked"),
       tile("Asked a person"),
       tile("Median time"),
     ]);
@@ -55,9 +55,9 @@ export class LiveView {
       "select",
       { "aria-label": "Outcome" },
       h("option", { value: "all" }, "Every outcome"),
-      h("option", { value: "blocked" }, "Something held back"),
-      h("option", { value: "asked" }, "A person asked"),
-      h("option", { value: "clear" }, "All clear"),
+      h("option", { value: "blocked" }, "Something blocked"),
+      h("option", { value: "asked" }, "A person was asked"),
+      h("option", { value: "clear" }, "Nothing blocked or asked"),
     );
     /** @type {(() => void)[]} */
     this.endings = [];
@@ -74,7 +74,7 @@ export class LiveView {
         "header.view-head",
         {},
         h("h1", {}, "Live"),
-        h("p.quiet", {}, "What agents do, and what the shield made of it."),
+        h("p.quiet", {}, "What agents do, and what the shield decides."),
       ),
       this.tiles,
       h(
@@ -89,7 +89,7 @@ export class LiveView {
       h(
         "div.rows-head",
         { "aria-hidden": "true" },
-        ["Last decision", "Session", "Tasks", "Messages", "Held", "Asked", "Last seen"].map(
+        ["Last decision", "Session", "Tasks", "Messages", "Blocked", "Asked", "Last seen"].map(
           (word) => h("span", {}, word),
         ),
       ),
@@ -128,10 +128,10 @@ export class LiveView {
     return button;
   }
 
-  /** Several events in a breath are one request. */
+  /** Several events in quick succession cause one request. */
   #refreshSoon() {
     clearTimeout(this.refreshing);
-    this.refreshing = setTimeout(() => this.#refresh(), BREATH_MS);
+    this.refreshing = setTimeout(() => this.#refresh(), SETTLE_MS);
   }
 
   async #refresh() {
@@ -176,7 +176,7 @@ export class LiveView {
   }
 
   #welcome() {
-    return nothing("live", "No session yet", "As soon as an agent is checked, it shows up here.");
+    return nothing("live", "No session yet", "The first check of an agent appears here.");
   }
 
   /**
@@ -267,7 +267,7 @@ function rowCells(row) {
       others.length > 0 && h("span.quiet", {}, ` +${others.length}`),
     ),
     number(row.messages, "messages"),
-    number(row.blocked, "held", row.blocked > 0 ? "bad" : ""),
+    number(row.blocked, "blocked", row.blocked > 0 ? "bad" : ""),
     number(row.escalated, "asked", row.escalated > 0 ? "ask" : ""),
     h("time.row-time.quiet", { datetime: seen(row), title: fullTime(seen(row)) }, ago(seen(row))),
   ];

@@ -1,4 +1,4 @@
-/** Login: a key of this server, given once; the page itself never keeps it. */
+/** Login with a key of this server. The page sends it once and never stores it. */
 
 import { login } from "./api.js";
 import { fill, h, icon } from "./dom.js";
@@ -7,7 +7,7 @@ import { said } from "./visible.js";
 
 /**
  * @param {HTMLElement} place
- * @param {() => void} entered called once the server knows us
+ * @param {() => void} entered called once the login succeeded
  */
 export function showLogin(place, entered) {
   const key = h("input", {

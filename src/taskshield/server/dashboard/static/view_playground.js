@@ -133,7 +133,7 @@ export class PlaygroundView {
     try {
       this.#load(JSON.parse(await unpacked(word)));
     } catch {
-      toast("This link holds no conversation.", "bad");
+      toast("This link has no conversation.", "bad");
     }
   }
 
@@ -175,7 +175,7 @@ export class PlaygroundView {
     this.#read();
   }
 
-  /** What stands in the editor, or undefined where it is not JSON. */
+  /** The conversation in the editor; undefined where it is not JSON. */
   #read() {
     let conversation;
     try {
@@ -206,7 +206,7 @@ export class PlaygroundView {
   #open(name) {
     const conversation = this.#read();
     if (name === "form" && !isOwn(conversation)) {
-      fill(this.error, "The form shows our own format only; this one is edited as JSON.");
+      fill(this.error, "The form shows the taskshield format only. Edit this conversation as JSON.");
       this.#open("json");
       return;
     }
@@ -233,7 +233,7 @@ export class PlaygroundView {
   #idle() {
     fill(
       this.results,
-      nothing("playground", "Ready", "Run it to see what each judge makes of it."),
+      nothing("playground", "Ready", "Run the conversation to see each judge's verdict."),
     );
   }
 
@@ -250,7 +250,7 @@ export class PlaygroundView {
       nothing(
         "playground",
         "Judging …",
-        "Every message is judged as if the agent were still at it.",
+        "Every message is judged in turn, as in a live session.",
       ),
     );
     try {

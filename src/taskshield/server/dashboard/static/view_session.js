@@ -1,4 +1,4 @@
-/** Session: everything that was said, what was found in it, and where values came from. */
+/** Session: all messages, what was found in them, and where values come from. */
 
 import { get } from "./api.js";
 import { fill, h, icon } from "./dom.js";
@@ -57,8 +57,8 @@ export class SessionView {
     );
     this.endings.push(
       whenNear(this.end, () => this.#more()),
-      on("decision", (event) => event.session === this.id && this.#grown()),
-      on("reset", () => this.#grown()),
+      on("decision", (event) => event.session === this.id && this.#loadNew()),
+      on("reset", () => this.#loadNew()),
     );
     this.#more();
   }
@@ -69,7 +69,7 @@ export class SessionView {
   }
 
   /**
-   * Another route of the same session: no need to build it anew.
+   * Another route of the same session, which this view can show.
    *
    * @param {string[]} words
    */
@@ -111,8 +111,8 @@ export class SessionView {
 
   #ending() {
     if (!this.pages.done) return null;
-    if (this.timeline.cards.size > 0) return h("p.quiet", {}, "This is all so far.");
-    return nothing("live", "Nothing yet", "This session has begun, but nothing was said in it.");
+    if (this.timeline.cards.size > 0) return h("p.quiet", {}, "No more messages.");
+    return nothing("live", "Nothing yet", "This session has no messages yet.");
   }
 
   /** @param {import("./api_types.js").Task[]} tasks */
@@ -137,15 +137,15 @@ export class SessionView {
     fill(this.facts, said(facts.join(" · ")));
   }
 
-  /** Something was said: what comes after what is shown. */
-  #grown() {
+  /** Load the messages after those that are shown. */
+  #loadNew() {
     if (!this.pages.done) return;
     const last = Math.max(-1, ...this.timeline.cards.keys());
     this.pages = this.#pages(last < 0 ? undefined : last);
     this.#more();
   }
 
-  /** Go to the message that the route names, loading what is before it. */
+  /** Go to the message that the route names; load the messages before it. */
   #reach() {
     if (this.wanted === null) return;
     const card = this.timeline.cards.get(this.wanted);

@@ -2,7 +2,7 @@
  * Untrusted text made safe to look at, as taskshield.core.safe_text does it for terminals.
  *
  * Characters that show nothing or reorder what stands beside them (escape sequences, right-to-left
- * overrides, invisible letters) become visible marks. Nobody can hide a part of a text here.
+ * overrides, invisible letters) become visible marks, so that no part of a text can be hidden.
  */
 
 import { h } from "./dom.js";
