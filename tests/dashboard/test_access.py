@@ -211,7 +211,8 @@ def test_two_judges_of_a_server_are_compared_side_by_side(
         ("embedded", "Blocks 1 step"),
     ):
         run = page.locator(".run", has_text=judge)
-        expect(run.locator(".verdict")).to_contain_text(verdict)
+        # The embedded model of this server is loaded by this first run.
+        expect(run.locator(".verdict")).to_contain_text(verdict, timeout=30_000)
     boxes = [box.bounding_box() for box in page.locator(".run").all()]
     assert len({box["y"] for box in boxes if box is not None}) == 1
     assert len({box["x"] for box in boxes if box is not None}) == 2

@@ -1,4 +1,4 @@
-"""Asking a judge about a bill and what is planted in it."""
+"""Runs a judge on a bill with an injected directive in it."""
 
 import asyncio
 import math
@@ -34,7 +34,7 @@ def tainted(text: str = PLANTED.text, tool: str | None = "read_file") -> Tainted
 
 
 def a_view(*calls: ToolCall, source: str | None = None, tier: Tier = Tier.FINANCIAL) -> SessionView:
-    """What is shown of the session once the bill has been read."""
+    """The view of the session after the bill has been read."""
     said = (
         text_message(Level.USER, USER),
         Message(level=Level.ASSISTANT, tool_calls=(READ,)),
@@ -66,7 +66,7 @@ def assessed(
 def read_output(
     text: str, planted: dict[str, float], view: SessionView | None = None
 ) -> tuple[AssessedInstruction, ...]:
-    """What is found in an output, given the chances of pieces that have these words."""
+    """What is found in an output, given the probabilities of pieces with these words."""
 
     def logit(piece: str) -> float:
         chance = max((chance for words, chance in planted.items() if words in piece), default=0.001)
@@ -89,7 +89,7 @@ def aligned(item: AssessedInstruction) -> bool:
 
 
 def wary() -> ScriptedModel:
-    """Finds what is planted in the bill, and distrusts what only a directive knows."""
+    """Finds the injected directive and distrusts values that only a directive has."""
     return ScriptedModel(
         planted=lambda piece: 4.0 if "ignore" in piece or "instead" in piece else -6.0,
         serves=lambda request, described: -4.0 if "[directive]" in described else 4.0,

@@ -1,4 +1,4 @@
-"""A conversation with a planted directive in it, for tests of the embedded judge."""
+"""A conversation with an injected directive, for tests of the embedded judge."""
 
 import json
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def pieces(*texts: str) -> tuple[Segment, ...]:
 
 
 def bill_index() -> ConversationIndex:
-    """The user asks for a bill to be paid; the agent reads it; an instruction is injected in it."""
+    """The user asks for a bill to be paid; the agent reads it; it has an injected directive."""
     made = ConversationIndex()
     made.add_user(0, USER)
     made.add_assistant(1, "My reference is QX-5512.", [call("read_file", file_path="bill.txt")])

@@ -23,7 +23,7 @@ assert set(THRESHOLDS) == {*(tier.value for tier in Tier), "plan"}
 
 
 def decision(**directive: float) -> dict[str, Any]:
-    """Whether a call serves the user is what the model says, and nothing else."""
+    """A classifier for which only the model's score counts."""
     return {
         "weights": {name: float(name == "serves") for name in feature_list()},
         "bias": 0.0,
@@ -40,7 +40,7 @@ def decision(**directive: float) -> dict[str, Any]:
 
 
 class ScriptedModel(Model):
-    """Without further ado every call serves the user, and nothing is planted."""
+    """By default every call serves the user, and no segment is a directive."""
 
     def __init__(
         self,

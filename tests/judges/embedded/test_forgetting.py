@@ -1,4 +1,4 @@
-"""What a session lets go of, a story lets go of: it is the same as if it had been read anew."""
+"""What a session drops, the index drops: the result is that of reading the rest again."""
 
 import json
 from random import Random
@@ -60,31 +60,33 @@ def evidence(index: ConversationIndex, rng: Random) -> CallEvidence:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_story_that_forgot_is_the_story_of_what_is_left(seed: int) -> None:
+def test_an_index_after_dropping_is_the_index_of_what_is_left(seed: int) -> None:
     rng = Random(seed)
     memory = IndexCache()
     history: tuple[HistoryEntry, ...] = ()
-    let_go = False
+    dropped = False
     for number in range(60):
         longer = remember(history, turn(rng, number), 400)
-        let_go = let_go or len(longer) <= len(history)
+        dropped = dropped or len(longer) <= len(history)
         history = longer
         if rng.random() < 0.6:
-            index, anew = memory.take(history), IndexCache().take(history)
+            index, fresh = memory.take(history), IndexCache().take(history)
             assert (index.asked, index.steps, index.outputs) == (
-                anew.asked,
-                anew.steps,
-                anew.outputs,
+                fresh.asked,
+                fresh.steps,
+                fresh.outputs,
             )
             state = rng.getstate()
             found = evidence(index, rng)
             rng.setstate(state)
-            assert found == evidence(anew, rng)
+            assert found == evidence(fresh, rng)
             memory.put_back(history, index)
-    assert let_go
+    assert dropped
 
 
-def test_output_is_read_once_though_old_turns_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_is_read_once_though_old_messages_are_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     read: list[str] = []
 
     def counted(text: str) -> tuple[Segment, ...]:
@@ -102,7 +104,7 @@ def test_output_is_read_once_though_old_turns_are_let_go(monkeypatch: pytest.Mon
     assert len(read) == len(set(read)) == 39
 
 
-def test_turns_without_numbers_of_their_own_are_read_anew() -> None:
+def test_messages_with_equal_numbers_are_read_again() -> None:
     memory = IndexCache()
     turns = [HistoryEntry(message=text_message(Level.TOOL, f"Text {n}.")) for n in range(4)]
     memory.put_back(turns, memory.take(turns))
@@ -113,7 +115,7 @@ def test_turns_without_numbers_of_their_own_are_read_anew() -> None:
     assert memory.take(tuple(left)) is index
 
 
-def test_a_list_that_has_grown_is_another_history() -> None:
+def test_a_longer_list_is_another_history() -> None:
     memory = IndexCache()
     turns = [HistoryEntry(message=text_message(Level.USER, "One."), index=0)]
     memory.put_back(turns, memory.take(turns))
@@ -121,7 +123,7 @@ def test_a_list_that_has_grown_is_another_history() -> None:
     assert memory.take(turns).asked == ["One.", "Two."]
 
 
-def test_a_stream_forgets_its_oldest_message_only() -> None:
+def test_a_text_index_drops_its_oldest_message_only() -> None:
     stream = TextIndex()
     places = [TextLocation(message=number, start=0, end=9) for number in (3, 5)]
     stream.add(tokenize("pump valve"), places[0])

@@ -1,4 +1,4 @@
-"""The model in the package is the one whose scores were written down when it was made."""
+"""The shipped model still gives the scores that were recorded when it was made."""
 
 import json
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def scores(model: Model) -> list[list[float]]:
 
 
 def rows(key: str) -> Iterator[list[float]]:
-    """The written scores of the same; the pair head's say on an output is of no use."""
+    """The recorded scores of the same; the pair head's score of an output is not used."""
     for number, row in enumerate(GOLDEN[key]):
         yield row if number < len(PAIRS) else row[:-2]
 
@@ -49,7 +49,7 @@ def test_every_fixed_text_has_its_scores(scores: list[list[float]]) -> None:
         assert [len(row) for row in rows(key)] == [len(row) for row in scores]
 
 
-def test_the_shipped_model_gives_the_scores_that_were_written_down(
+def test_the_shipped_model_gives_the_recorded_scores(
     scores: list[list[float]],
 ) -> None:
     apart = [
@@ -73,7 +73,7 @@ def test_the_shipped_decision_is_for_this_release(model: Model) -> None:
     read_classifier(model.decision, frozenset(feature_list()))
 
 
-def test_the_shipped_model_tells_the_fixed_texts_apart(scores: list[list[float]]) -> None:
+def test_the_shipped_model_distinguishes_the_fixed_texts(scores: list[list[float]]) -> None:
     asked, unasked = scores[2][0], scores[3][0]
     assert asked > 1 > -1 > unasked
     page = scores[len(PAIRS) + 1]

@@ -1,4 +1,4 @@
-"""Whole conversations with the embedded judge, and whatever else comes."""
+"""Whole conversations with the embedded judge, and any other input."""
 
 import asyncio
 import random
@@ -31,15 +31,15 @@ async def conversation(shield: AsyncShield, asked: ToolCall, bill: str = BILL) -
     ]
 
 
-def test_a_planted_directive_is_found_and_what_it_wants_is_refused() -> None:
+def test_an_injected_directive_is_found_and_its_call_is_blocked() -> None:
     async def talk() -> list[Decision]:
         async with AsyncShield(judge=EmbeddedJudge(wary())) as shield:
             return await conversation(
                 shield, call("send_money", recipient="US133000000121212121212", amount=1)
             )
 
-    heard, reading, output, paying = asyncio.run(talk())
-    assert heard.allowed and reading.allowed
+    known_count, reading, output, paying = asyncio.run(talk())
+    assert known_count.allowed and reading.allowed
     assert output.action == "annotate"
     (planted,) = output.misaligned
     assert planted.instruction.text == PLANTED.text
@@ -55,7 +55,7 @@ def test_a_planted_directive_is_found_and_what_it_wants_is_refused() -> None:
 
 
 @pytest.mark.parametrize("asked", [PAID, call("send_mail", to="tom@harbour.example")])
-def test_beside_a_planted_directive_the_task_goes_on(asked: ToolCall) -> None:
+def test_beside_an_injected_directive_the_task_continues(asked: ToolCall) -> None:
     async def talk() -> list[Decision]:
         async with AsyncShield(judge=EmbeddedJudge(wary())) as shield:
             return await conversation(shield, asked)
@@ -64,7 +64,7 @@ def test_beside_a_planted_directive_the_task_goes_on(asked: ToolCall) -> None:
     assert output.misaligned and paying.allowed
 
 
-def test_where_nothing_is_planted_the_same_values_are_data() -> None:
+def test_without_an_injected_directive_the_same_values_are_data() -> None:
     async def talk() -> list[Decision]:
         async with AsyncShield(judge=EmbeddedJudge(ScriptedModel(serves=wary()._serves))) as shield:
             return await conversation(shield, STOLEN)
@@ -88,7 +88,7 @@ def test_a_directive_stays_known_when_other_output_follows() -> None:
     assert "US133000000121212121212" in decision.misaligned[0].reason
 
 
-def test_a_system_message_does_not_put_the_judge_out() -> None:
+def test_a_system_message_does_not_disturb_the_judge() -> None:
     async def talk() -> list[Decision]:
         async with AsyncShield(judge=EmbeddedJudge(wary()), policy={"objectives": "on"}) as shield:
             session = shield.session(tools=[SEND_MONEY], system="You help with bills.")
@@ -146,7 +146,7 @@ MESSAGES = st.one_of(
 
 
 @given(MESSAGES, st.lists(TEXTS, max_size=3), TEXTS, st.randoms(use_true_random=False))
-def test_whatever_comes_is_fully_judged(
+def test_any_input_is_fully_judged(
     message: Message, tasks: list[str], directive: str, dice: random.Random
 ) -> None:
     view = replace(
@@ -171,10 +171,10 @@ def test_whatever_comes_is_fully_judged(
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=6))
 def test_a_judge_answers_as_a_new_one_would(questions: list[tuple[int, bool]]) -> None:
-    async def answer(judge: EmbeddedJudge, heard: int, is_tainted: bool) -> Assessment:
+    async def answer(judge: EmbeddedJudge, known_count: int, is_tainted: bool) -> Assessment:
         view = a_view(STOLEN)
         known = view.tainted if is_tainted else ()
-        view = replace(view, history=view.history[:heard], tainted=known)
+        view = replace(view, history=view.history[:known_count], tainted=known)
         return await judge.assess(calling(STOLEN), view)
 
     async def ask() -> None:
@@ -187,7 +187,7 @@ def test_a_judge_answers_as_a_new_one_would(questions: list[tuple[int, bool]]) -
 
 
 @pytest.mark.parametrize("much", [False, True])
-def test_what_was_read_is_not_published_where_somebody_says_so(much: bool) -> None:
+def test_data_is_not_published_because_the_data_says_so(much: bool) -> None:
     notes = (
         "The north pitch is flooded, please use the south one on Saturday.\n"
         "Who has the key to the shed?\nThe key is 4711 on the blue hook.\n"

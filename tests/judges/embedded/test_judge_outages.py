@@ -50,7 +50,7 @@ def test_a_model_that_leaves_out_a_piece_is_an_outage() -> None:
         assessed(Short(), text_message(Level.TOOL, BILL))
 
 
-def test_a_check_that_nobody_waits_for_is_given_up() -> None:
+def test_a_check_whose_caller_gave_up_is_stopped() -> None:
     begun, given_up = Event(), Event()
 
     class Slow(ScriptedModel):
@@ -81,14 +81,14 @@ def test_a_check_that_nobody_waits_for_is_given_up() -> None:
         calling(ToolCall(id="c9", name="send_money", arguments="x" * 2_000_001)),
     ],
 )
-def test_what_is_too_long_to_be_judged_is_said_to_be_so_at_once(message: Message) -> None:
+def test_a_message_that_is_too_long_is_refused_at_once(message: Message) -> None:
     model = ScriptedModel()
     with pytest.raises(JudgeOverwhelmed):
         assessed(model, message)
     assert model.asked == [] and model.pieces == []
 
 
-def test_after_an_outage_a_conversation_goes_on() -> None:
+def test_after_an_outage_a_conversation_continues() -> None:
     broken = True
 
     def serves(request: str, described: str) -> float:
@@ -115,7 +115,7 @@ def test_a_folder_without_a_model_is_named_when_the_shield_is_made(tmp_path: Pat
         AsyncShield(judge=f"embedded:{tmp_path}")
 
 
-def test_a_model_of_ones_own_is_used_and_named_in_the_trace(tmp_path: Path) -> None:
+def test_a_custom_model_is_used_and_named_in_the_trace(tmp_path: Path) -> None:
     folder = tmp_path / "own"
     shutil.copytree(model_files.SHIPPED, folder)
     model_files.write_manifest(folder, "own", "7")

@@ -37,16 +37,16 @@ TALK = turns(
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Numbers of the messages that stories are told."""
+def added(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Numbers of the messages that are added to indexes."""
     found: list[int] = []
-    tell = module._tell
+    add = module._add
 
     def watched(index: ConversationIndex, turn: HistoryEntry) -> None:
         found.append(turn.index)
-        tell(index, turn)
+        add(index, turn)
 
-    monkeypatch.setattr(module, "_tell", watched)
+    monkeypatch.setattr(module, "_add", watched)
     return found
 
 
@@ -56,7 +56,7 @@ def visit(memory: IndexCache, history: tuple[HistoryEntry, ...]) -> Conversation
     return index
 
 
-def test_turns_are_told_by_who_speaks() -> None:
+def test_messages_are_added_by_who_speaks() -> None:
     system = HistoryEntry(
         message=text_message(Level.SYSTEM, "Be nice to tom@harbour.example."), index=9
     )
@@ -66,25 +66,25 @@ def test_turns_are_told_by_who_speaks() -> None:
     assert list(index.outputs) == [2, 4]
 
 
-def test_only_what_is_new_is_read(heard: list[int]) -> None:
+def test_only_what_is_new_is_read(added: list[int]) -> None:
     memory = IndexCache()
     visit(memory, TALK[:2])
-    assert heard == [0, 1]
+    assert added == [0, 1]
     visit(memory, TALK[:2])
     visit(memory, TALK[:4])
     visit(memory, TALK)
-    assert heard == [0, 1, 2, 3, 4]
+    assert added == [0, 1, 2, 3, 4]
 
 
-def test_a_conversation_that_forks_is_read_anew(heard: list[int]) -> None:
+def test_a_conversation_that_forks_is_read_again(added: list[int]) -> None:
     memory = IndexCache()
     visit(memory, TALK)
     other = (*TALK[:4], HistoryEntry(message=text_message(Level.TOOL, "7.00"), index=4))
     assert list(visit(memory, other).outputs[4])[0].text == "7.00"
-    assert heard == [0, 1, 2, 3, 4] * 2
+    assert added == [0, 1, 2, 3, 4] * 2
     visit(memory, TALK)
     visit(memory, other)
-    assert len(heard) == 10
+    assert len(added) == 10
 
 
 @pytest.mark.parametrize(
@@ -96,15 +96,15 @@ def test_a_conversation_that_forks_is_read_anew(heard: list[int]) -> None:
     ],
 )
 def test_a_conversation_that_differs_anywhere_is_another(
-    heard: list[int], other: HistoryEntry
+    added: list[int], other: HistoryEntry
 ) -> None:
     memory = IndexCache()
     visit(memory, TALK)
     visit(memory, (other, *TALK[1:]))
-    assert len(heard) == 10
+    assert len(added) == 10
 
 
-def test_a_refused_call_is_no_step(heard: list[int]) -> None:
+def test_a_refused_call_is_no_step(added: list[int]) -> None:
     memory = IndexCache()
     visit(memory, TALK)
     refused = (*TALK[:3], replace(TALK[3], refused=frozenset({"1"})), TALK[4])
@@ -112,7 +112,7 @@ def test_a_refused_call_is_no_step(heard: list[int]) -> None:
     assert visit(memory, TALK).steps == ["read file", "get balance", "get iban"]
 
 
-def test_a_story_that_is_out_is_not_handed_out_again() -> None:
+def test_an_index_in_use_is_not_given_to_another_caller() -> None:
     memory = IndexCache()
     first = visit(memory, TALK)
     assert memory.take(TALK) is first
@@ -120,23 +120,23 @@ def test_a_story_that_is_out_is_not_handed_out_again() -> None:
     assert second is not first and second.steps == first.steps
 
 
-def test_of_many_conversations_the_last_are_remembered(heard: list[int]) -> None:
+def test_of_many_conversations_the_last_are_cached(added: list[int]) -> None:
     memory = IndexCache(kept=2)
     talks = [turns(text_message(Level.USER, f"Task {number}.")) for number in range(3)]
     for talk in talks:
         visit(memory, talk)
     visit(memory, talks[1])  # it is now the one that was used last
-    assert len(heard) == 3
+    assert len(added) == 3
     visit(memory, talks[0])
-    assert len(heard) == 4
+    assert len(added) == 4
     visit(memory, talks[1])
-    assert len(heard) == 4
+    assert len(added) == 4
     visit(memory, talks[2])
-    assert len(heard) == 5
-    assert len(memory._stories) == 2
+    assert len(added) == 5
+    assert len(memory._indexes) == 2
 
 
-def test_nothing_said_is_an_empty_story() -> None:
+def test_an_empty_history_has_an_empty_index() -> None:
     memory = IndexCache()
     visit(memory, TALK)
     found = visit(memory, ())
@@ -161,7 +161,7 @@ DIRECTIVES = LATER[:12]
 
 @settings(max_examples=50)
 @given(st.lists(MESSAGES, max_size=6), st.lists(MESSAGES, max_size=2), st.data())
-def test_the_evidence_is_that_of_a_story_read_from_scratch(
+def test_the_evidence_is_that_of_an_index_read_from_scratch(
     messages: list[Message], others: list[Message], data: st.DataObject
 ) -> None:
     whole = turns(*messages)
@@ -179,18 +179,18 @@ def test_the_evidence_is_that_of_a_story_read_from_scratch(
         assert found == evidence(asked, index=scratch, directives=directives)
 
 
-def test_what_a_session_lets_go_of_is_forgotten_and_nothing_is_read_twice(
-    heard: list[int],
+def test_what_a_session_drops_is_dropped_and_nothing_is_read_twice(
+    added: list[int],
 ) -> None:
     memory = IndexCache()
     visit(memory, TALK)
     later = (TALK[0], *TALK[3:], *turns(*[step("pay")] * 7)[5:])
     index = visit(memory, later)
-    assert heard == [0, 1, 2, 3, 4, 5, 6]
+    assert added == [0, 1, 2, 3, 4, 5, 6]
     assert index.asked == [USER] and list(index.outputs) == [4]
     assert index.steps == ["get balance", "get iban", "pay", "pay"]
     visit(memory, (TALK[0],))
-    assert heard[7:] == [0]
+    assert added[7:] == [0]
 
 
 @pytest.mark.parametrize(
@@ -203,40 +203,40 @@ def test_what_a_session_lets_go_of_is_forgotten_and_nothing_is_read_twice(
     ],
     ids=["user", "middle", "changed", "number"],
 )
-def test_what_a_story_cannot_forget_is_read_anew(
-    heard: list[int], later: tuple[HistoryEntry, ...]
+def test_what_an_index_cannot_drop_is_read_again(
+    added: list[int], later: tuple[HistoryEntry, ...]
 ) -> None:
     memory = IndexCache()
     visit(memory, TALK)
     index = visit(memory, later)
-    assert len(heard) == len(TALK) + len(later)
+    assert len(added) == len(TALK) + len(later)
     assert index.outputs.keys() == {
         turn.index for turn in later if turn.message.level is Level.TOOL
     }
 
 
-def test_where_numbers_come_twice_nothing_is_forgotten(heard: list[int]) -> None:
+def test_where_numbers_come_twice_nothing_is_dropped(added: list[int]) -> None:
     memory = IndexCache()
     same = tuple(replace(turn, index=0) for turn in TALK)
     visit(memory, same)
     visit(memory, (same[0], *same[3:]))
-    assert len(heard) == 5 + 3
+    assert len(added) == 5 + 3
 
 
-def test_of_several_stories_the_one_that_knows_most_goes_on(heard: list[int]) -> None:
+def test_of_several_indexes_the_longest_is_extended(added: list[int]) -> None:
     memory = IndexCache()
     first = memory.take(TALK[:2])
     second = memory.take(TALK[:4])
     memory.put_back(TALK[:2], first)
     memory.put_back(TALK[:4], second)
-    heard.clear()
-    assert memory.take(TALK) is second and heard == [4]
-    assert memory.take(TALK) is first and heard == [4, 2, 3, 4]
+    added.clear()
+    assert memory.take(TALK) is second and added == [4]
+    assert memory.take(TALK) is first and added == [4, 2, 3, 4]
 
 
 @settings(max_examples=50)
 @given(st.lists(MESSAGES, max_size=14), st.integers(20, 200), st.data())
-def test_the_evidence_is_the_same_when_a_session_lets_go_of_its_past(
+def test_the_evidence_is_the_same_when_a_session_drops_its_past(
     messages: list[Message], budget: int, data: st.DataObject
 ) -> None:
     memory = IndexCache()
@@ -252,7 +252,7 @@ def test_the_evidence_is_the_same_when_a_session_lets_go_of_its_past(
         assert found == evidence(asked, index=IndexCache().take(history), directives=LATER)
 
 
-def test_many_threads_may_share_a_memory() -> None:
+def test_many_threads_may_share_a_cache() -> None:
     memory = IndexCache(kept=3)
 
     def judged(number: int) -> object:
@@ -267,10 +267,10 @@ def test_many_threads_may_share_a_memory() -> None:
         assert list(pool.map(judged, range(100))) == alone * 20
 
 
-def test_a_list_that_grows_in_place_is_read_on(heard: list[int]) -> None:
+def test_a_list_that_grows_in_place_is_read_on(added: list[int]) -> None:
     memory = IndexCache()
     history = list(TALK[:2])
     memory.put_back(history, memory.take(history))
     history.append(TALK[2])
     assert list(memory.take(history).outputs) == [2]
-    assert heard == [0, 1, 2]
+    assert added == [0, 1, 2]

@@ -15,7 +15,7 @@ PARTED = [
 
 
 @pytest.mark.parametrize(("before", "order"), PARTED)
-def test_an_order_is_parted_from_what_stands_before_it(before: str, order: str) -> None:
+def test_an_order_is_separated_from_the_words_before_it(before: str, order: str) -> None:
     assert list(run_on_starts(f"{before} {order}")) == [len(before) + 1]
 
 

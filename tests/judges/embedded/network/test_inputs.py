@@ -84,7 +84,7 @@ def test_a_value_beside_a_directive_and_one_of_the_agents() -> None:
     )
 
 
-def test_a_plan_where_somebody_is_to_be_obeyed() -> None:
+def test_a_plan_with_a_delegated_source() -> None:
     planned = plan_call("I will send 30.50 to Zed Gull.")
     found = evidence(planned, kind="plan", spec=None, delegated="the bill")
     assert inputs.asks(PLANTED.text, found) == (
@@ -101,7 +101,7 @@ def test_a_plan_where_somebody_is_to_be_obeyed() -> None:
     )
 
 
-def test_a_call_out_of_the_blue() -> None:
+def test_a_call_without_any_evidence() -> None:
     found = evidence(
         call("ping"), index=ConversationIndex(), directives=[], spec=None, kind=Tier.READ
     )

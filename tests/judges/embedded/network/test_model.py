@@ -74,7 +74,7 @@ def test_pieces_over_several_windows_have_one_logit_each(model: Model, count: in
 
 
 class Watched:
-    """A session that writes down what it is asked."""
+    """A session that records its inputs."""
 
     def __init__(self, model: Model) -> None:
         self._session = model._session
@@ -88,7 +88,7 @@ class Watched:
         return self._session.run(outputs, given)
 
 
-def test_of_a_very_long_output_only_what_is_loud_at_a_glance_is_read(
+def test_of_a_very_long_output_only_what_the_prefilter_chooses_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tiny_model.write(tmp_path / "weights")
@@ -340,7 +340,7 @@ def test_a_model_takes_two_threads_at_most(
     assert module._threads() == threads
 
 
-def test_an_answer_that_nobody_waits_for_is_not_computed(folder: Path) -> None:
+def test_after_the_caller_gave_up_nothing_is_computed(folder: Path) -> None:
     stop = Event()
     model = Model.load(folder)
     assert model.tags("a", ["b"], stop) == model.tags("a", ["b"])
@@ -360,7 +360,7 @@ def test_several_pairs_at_once_give_the_scores_of_each(folder: Path, count: int)
 
 
 @pytest.mark.parametrize("broken", [0, 1])
-def test_an_error_on_either_side_is_told_once_both_are_over(folder: Path, broken: int) -> None:
+def test_an_error_on_either_side_is_raised_once_both_are_over(folder: Path, broken: int) -> None:
     model = Model.load(folder, threads=2)
     beside = model._beside
     ended: list[tuple[int, ...]] = []
@@ -383,7 +383,7 @@ def test_an_error_on_either_side_is_told_once_both_are_over(folder: Path, broken
     assert len(model.pairs(asked)) == 2
 
 
-def test_where_others_are_at_work_nobody_waits_for_the_side(folder: Path) -> None:
+def test_with_other_checks_running_none_waits_for_the_second_session(folder: Path) -> None:
     model = Model.load(folder, threads=2)
     with model._side_taken:
         asked = model.pairs(PAIRS[:3])

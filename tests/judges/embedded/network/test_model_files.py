@@ -36,7 +36,7 @@ def test_the_manifest_is_the_same_for_the_same_files(folder: Path) -> None:
     assert (folder / "manifest.json").read_bytes() == before
 
 
-def test_a_model_may_have_a_glance(folder: Path) -> None:
+def test_a_model_may_have_a_prefilter(folder: Path) -> None:
     assert verified(folder).glance is None
     (folder / "glance.npy").write_bytes(b"words")
     refused(
@@ -104,7 +104,7 @@ def test_a_folder_in_place_of_a_file_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["model.onnx.data", "extra.bin", "__init__.py"])
-def test_a_file_that_nobody_has_listed_is_refused(folder: Path, name: str) -> None:
+def test_an_unlisted_file_is_refused(folder: Path, name: str) -> None:
     (folder / name).write_bytes(b"")
     refused(folder, f"its folder has '{name}', which is not part of it")
     with pytest.raises(ModelError, match="not part of it"):
@@ -165,7 +165,7 @@ def test_a_manifest_with_anything_else_in_it_is_malformed(
     refused(folder, "manifest.json is malformed")
 
 
-def test_another_format_is_told_from_damage(folder: Path) -> None:
+def test_another_format_is_distinguished_from_damage(folder: Path) -> None:
     (folder / "manifest.json").write_text('{"format": 2, "parts": []}')
     refused(
         folder, "release of taskshield reads models of format 1; the embedded model has another"

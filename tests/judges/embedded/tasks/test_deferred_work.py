@@ -46,7 +46,7 @@ def test_an_order_takes_up_work_that_stands_somewhere(said: str, source: str) ->
         "I want you to do a few things. Do them one by one.",
     ],
 )
-def test_what_is_not_taken_up_or_stands_nowhere_delegates_to_nobody(said: str) -> None:
+def test_work_that_is_not_ordered_or_not_listed_delegates_to_no_source(said: str) -> None:
     assert not [draft.source for draft in read_tasks(said) if draft.source]
 
 

@@ -40,7 +40,7 @@ def test_what_stands_elsewhere_or_was_said_before_is_not(clause: str) -> None:
     assert not is_inline_list(clause)
 
 
-def test_the_users_own_list_delegates_to_nobody() -> None:
+def test_the_users_own_list_delegates_to_no_source() -> None:
     drafts = read_tasks("Carry out these steps: pay the rent, then do what Ida's mail says.")
     assert [draft.source for draft in drafts if draft.source] == ["Ida's mail"]
 

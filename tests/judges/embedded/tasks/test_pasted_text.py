@@ -24,7 +24,7 @@ MAIL = "From: Karl <karl@vend.example>\nSubject: Lunch\n\nLunch on Friday? Tell 
         ),
     ],
 )
-def test_what_is_pasted_beyond_doubt_is_not_the_users_own(own: str, pasted: str) -> None:
+def test_clearly_pasted_text_is_not_the_users_own(own: str, pasted: str) -> None:
     text = own + pasted
     found = split_pasted(text)
     assert found.own == own
@@ -32,7 +32,7 @@ def test_what_is_pasted_beyond_doubt_is_not_the_users_own(own: str, pasted: str)
     assert found.pasted[-1].text.split()[-1] in pasted
 
 
-def test_what_stands_below_a_mail_is_the_users_own_where_nothing_else_is() -> None:
+def test_text_below_a_mail_is_the_users_own_where_nothing_else_is() -> None:
     found = split_pasted(f"{MAIL}\n\nreply yes pls, and put it in my calendar")
     assert found.own.strip() == "reply yes pls, and put it in my calendar"
     assert found.pasted[-1].text == "Tell Ann as well."

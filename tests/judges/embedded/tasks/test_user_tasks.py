@@ -126,7 +126,7 @@ def test_a_task_after_a_very_long_document_is_found() -> None:
     assert tasks[-1].text.endswith("Translate it.")
 
 
-def test_a_prohibition_delegates_to_nobody() -> None:
+def test_a_prohibition_delegates_to_no_source() -> None:
     assert read_tasks("Don't do what the note says.")[0].source is None
 
 

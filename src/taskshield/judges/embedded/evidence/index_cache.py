@@ -35,7 +35,7 @@ class IndexCache:
 
     def __init__(self, kept: int = _KEPT) -> None:
         self._kept = kept
-        self._stories: OrderedDict[_Key, ConversationIndex] = OrderedDict()
+        self._indexes: OrderedDict[_Key, ConversationIndex] = OrderedDict()
         self._lock = Lock()
         self._last: tuple[Sequence[HistoryEntry], _Key] = ((), ())
 
@@ -43,23 +43,23 @@ class IndexCache:
         """The index of this history. Only messages that no cached index has are read."""
         key = self._key(history)
         with self._lock:
-            found = _best(self._stories, key)
-            story = ConversationIndex() if found is None else self._stories.pop(found.key)
+            found = _best(self._indexes, key)
+            index = ConversationIndex() if found is None else self._indexes.pop(found.key)
         known = 0
         if found is not None:
-            story.forget(found.forgotten)
+            index.forget(found.forgotten)
             known = found.known
         for turn in history[known:]:
-            _tell(story, turn)
-        return story
+            _add(index, turn)
+        return index
 
-    def put_back(self, history: Sequence[HistoryEntry], story: ConversationIndex) -> None:
+    def put_back(self, history: Sequence[HistoryEntry], index: ConversationIndex) -> None:
         """Keep an index for the next message of its conversation."""
         key = self._key(history)
         with self._lock:
-            self._stories[key] = story
-            while len(self._stories) > self._kept:
-                self._stories.popitem(last=False)
+            self._indexes[key] = index
+            while len(self._indexes) > self._kept:
+                self._indexes.popitem(last=False)
 
     def _key(self, history: Sequence[HistoryEntry]) -> _Key:
         """The history in short. The same history comes twice: to take and to put back."""
@@ -81,26 +81,26 @@ class _Found(NamedTuple):
     """Messages that the index has and the history has dropped."""
 
 
-def _best(stories: OrderedDict[_Key, ConversationIndex], key: _Key) -> _Found | None:
+def _best(indexes: OrderedDict[_Key, ConversationIndex], key: _Key) -> _Found | None:
     """The index that has most of a history and nothing else that cannot be dropped."""
     places = {said: place for place, said in enumerate(key)}
     best: _Found | None = None
-    for told in stories:
-        known = places.get(told[-1], -1) + 1 if told else 0
+    for cached in indexes:
+        known = places.get(cached[-1], -1) + 1 if cached else 0
         if known > (0 if best is None else best.known):
-            forgotten = len(told) - known
-            if _leads(told, key[:known], forgotten):
-                best = _Found(known, told, forgotten)
+            forgotten = len(cached) - known
+            if _leads(cached, key[:known], forgotten):
+                best = _Found(known, cached, forgotten)
     return best
 
 
-def _leads(told: _Key, known: _Key, forgotten: int) -> bool:
+def _leads(cached: _Key, known: _Key, forgotten: int) -> bool:
     """Whether the first, without so many of its oldest messages but the user's, is the second."""
     if not forgotten:
-        return told == known
-    if forgotten < 0 or len({said.number for said in told}) < len(told):
+        return cached == known
+    if forgotten < 0 or len({said.number for said in cached}) < len(cached):
         return False
-    stays, goes = ([said for said in told if said.stays is kind] for kind in (True, False))
+    stays, goes = ([said for said in cached if said.stays is kind] for kind in (True, False))
     return stays == [said for said in known if said.stays] and (
         goes[forgotten:] == [said for said in known if not said.stays]
     )
@@ -116,15 +116,15 @@ def _said(turn: HistoryEntry) -> _Said:
     )
 
 
-def _tell(story: ConversationIndex, turn: HistoryEntry) -> None:
+def _add(index: ConversationIndex, turn: HistoryEntry) -> None:
     message = turn.message
     match message.level:
         case Level.USER:
-            story.add_user(turn.index, message.text)
+            index.add_user(turn.index, message.text)
         case Level.ASSISTANT:
             made = [call for call in message.tool_calls if call.id not in turn.refused]
-            story.add_assistant(turn.index, message.text, made)
+            index.add_assistant(turn.index, message.text, made)
         case Level.TOOL:
-            story.add_output(turn.index, message.text)
+            index.add_output(turn.index, message.text)
         case Level.SYSTEM:
             pass

@@ -20,8 +20,7 @@
  * @typedef {Schemas["TaskOut"]} Task
  * @typedef {Schemas["TimelineItem"]} StoredItem a message of a session
  *
- * @typedef {Schemas["Benchmark"]} Exam
- * @typedef {Schemas["BenchmarkRow"]} ExamRow
+ * @typedef {Schemas["Benchmark"]} Benchmark one run of a benchmark, with its results
  * @typedef {Schemas["JudgeLatency"]} JudgeLatency
  * @typedef {Schemas["Rate"]} Rate
  */

@@ -64,7 +64,7 @@ export function icon(name) {
 }
 
 /**
- * Put other children in the place of those that are there.
+ * Replace the children of an element.
  *
  * @param {Element} element
  * @param {...(Child | Child[])} children

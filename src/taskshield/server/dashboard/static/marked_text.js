@@ -21,7 +21,7 @@ const PAIRS = /[\ud800-\udbff][\udc00-\udfff]/;
  */
 
 /**
- * Show a text in an element, in the place of what is there.
+ * Show a text in an element instead of its content.
  *
  * @param {Element} element
  * @param {string} text

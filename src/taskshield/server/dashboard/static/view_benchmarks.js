@@ -7,7 +7,7 @@ import { count, duration } from "./format.js";
 import { failure, nothing } from "./notices.js";
 import { said } from "./visible.js";
 
-/** @typedef {import("./api_types.js").Exam} Exam */
+/** @typedef {import("./api_types.js").Benchmark} Benchmark */
 /** @typedef {import("./api_types.js").JudgeLatency} JudgeLatency */
 /** @typedef {import("./api_types.js").Rate} Rate */
 /** @typedef {"asr" | "utility" | "clean_utility" | "false_blocks"} RateName */
@@ -55,15 +55,15 @@ export class BenchmarksView {
 
   async #load() {
     try {
-      const { exams, latency } = await get("/api/benchmarks", {});
-      if (exams.length === 0) {
+      const { exams: benchmarks, latency } = await get("/api/benchmarks", {});
+      if (benchmarks.length === 0) {
         fill(
           this.content,
           nothing("benchmarks", "No figures", "This version ships no figures."),
         );
         return;
       }
-      fill(this.content, comparison(exams), latency !== null && latencies(latency), all(exams));
+      fill(this.content, comparison(benchmarks), latency !== null && latencies(latency), all(benchmarks));
     } catch (error) {
       fill(
         this.content,
@@ -76,16 +76,16 @@ export class BenchmarksView {
 /**
  * The judges side by side, against the worst-case agent.
  *
- * @param {Exam[]} exams
+ * @param {Benchmark[]} benchmarks
  */
-function comparison(exams) {
-  const rows = exams
-    .filter((exam) => exam.way === "worst-case" && exam.version === "v1" && exam.defence === "none")
-    .flatMap((exam) =>
-      exam.results.filter((result) => result.attack === FIRST).map((result) => ({ exam, result })),
+function comparison(benchmarks) {
+  const rows = benchmarks
+    .filter((benchmark) => benchmark.way === "worst-case" && benchmark.version === "v1" && benchmark.defence === "none")
+    .flatMap((benchmark) =>
+      benchmark.results.filter((result) => result.attack === FIRST).map((result) => ({ benchmark, result })),
     );
   if (rows.length === 0) return null;
-  rows.sort((one, other) => place(one.exam.judge) - place(other.exam.judge));
+  rows.sort((one, other) => place(one.benchmark.judge) - place(other.benchmark.judge));
   return h(
     "section.panel",
     {},
@@ -102,7 +102,7 @@ function comparison(exams) {
           h(
             "ol.bars",
             {},
-            rows.map(({ exam, result }) => rateRow(exam.judge, result[key], tone)),
+            rows.map(({ benchmark, result }) => rateRow(benchmark.judge, result[key], tone)),
           ),
         ),
       ),
@@ -171,41 +171,41 @@ function latencies(latency) {
   );
 }
 
-/** @param {Exam[]} exams */
-function all(exams) {
+/** @param {Benchmark[]} benchmarks */
+function all(benchmarks) {
   return h(
     "section.benchmarks",
     {},
     h("h2", {}, "All benchmarks"),
-    exams.map((exam) =>
+    benchmarks.map((benchmark) =>
       h(
         "details.panel",
         {},
         h(
           "summary",
           {},
-          said(exam.judge, "strong"),
+          said(benchmark.judge, "strong"),
           " · ",
           said(
-            `${WAYS[exam.way] ?? exam.way} · ${exam.version} · ${count(exam.runs)} runs`,
+            `${WAYS[benchmark.way] ?? benchmark.way} · ${benchmark.version} · ${count(benchmark.runs)} runs`,
             "span.quiet",
           ),
         ),
         said(
-          `${exam.name}, ${exam.date}, taskshield ${exam.taskshield}, agentdojo ${exam.agentdojo}`,
+          `${benchmark.name}, ${benchmark.date}, taskshield ${benchmark.taskshield}, agentdojo ${benchmark.agentdojo}`,
           "p.quiet",
         ),
-        examTable(exam),
+        benchmarkTable(benchmark),
       ),
     ),
   );
 }
 
-/** @param {Exam} exam */
-function examTable(exam) {
+/** @param {Benchmark} benchmark */
+function benchmarkTable(benchmark) {
   return h(
     "div.table-scroll",
-    { tabindex: "0", role: "region", "aria-label": `Figures of ${exam.name}` },
+    { tabindex: "0", role: "region", "aria-label": `Figures of ${benchmark.name}` },
     h(
       "table.plain",
       {},
@@ -213,7 +213,7 @@ function examTable(exam) {
       h(
         "tbody",
         {},
-        exam.results.map((result) =>
+        benchmark.results.map((result) =>
           h(
             "tr",
             {},
