@@ -1,4 +1,7 @@
-"""The evidence on one call: everything known about it without a model."""
+"""The evidence on one call: everything known about it without a model.
+
+The module is long because it gathers all facts that the features read, and their types.
+"""
 
 import json
 import re

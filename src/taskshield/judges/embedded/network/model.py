@@ -4,6 +4,8 @@ Many threads may use a model at once. It belongs to the process that loaded it: 
 survive a fork, so in a forked child the model raises, while `shared` loads one for each process. A
 forked child that ends in any way but `os._exit` waits for those threads forever, whether it used
 the model or not, unless the model was loaded with one thread.
+
+The module is long because it keeps loading, caching and parallel runs of one model together.
 """
 
 import os

@@ -2,6 +2,7 @@
 
 "Do what David's e-mail says" does, "tell me what it says" does not: the first clause of an order
 must act, not read. Owns the patterns for English; other languages are in `delegation_languages`.
+The module is long because the patterns for one language belong together.
 """
 
 import re
