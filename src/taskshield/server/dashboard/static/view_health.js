@@ -126,8 +126,8 @@ function figures(stats) {
     h(
       "div.two",
       {},
-      h("section.panel", {}, h("h2", {}, "Blocked or asked, by tool"), named(stats.by_tool)),
-      h("section.panel", {}, h("h2", {}, "Blocked or asked, by risk tier"), named(stats.by_tier)),
+      h("section.panel", {}, h("h2", {}, "Interventions by tool"), named(stats.by_tool)),
+      h("section.panel", {}, h("h2", {}, "Interventions by risk tier"), named(stats.by_tier)),
     ),
   ];
 }
@@ -140,7 +140,7 @@ function named(rows) {
       values: [annotated, escalated, blocked],
     }))
     .filter(({ values }) => values.some((value) => value > 0));
-  if (found.length === 0) return h("p.quiet", {}, "Nothing was blocked.");
+  if (found.length === 0) return h("p.quiet", {}, "No interventions.");
   return barList(SHOWN, found.slice(0, 8));
 }
 
