@@ -182,7 +182,7 @@ def test_without_pyarrow_nothing_is_begun(
 def test_a_worker_that_dies_is_an_error_and_not_a_hang(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "_begin", _die)
+    monkeypatch.setattr(workers, "_initialise", _die)
     with pytest.raises(TaskShieldError, match="A worker process ended unexpectedly"):
         run(audit(logs, tmp_path / "out", workers=2))
 
