@@ -13,8 +13,8 @@ from tests.lab.training import small_environment
 from tests.lab.training.few_scenarios import DATA
 from tests.lab.training.small_environment import read
 
-WORLDS = DATA.parent / "worlds"
-TAUGHT = DATA / "worlds"
+EVALUATION = DATA.parent / "evaluation" / "worlds"
+TRAINING = DATA / "worlds"
 MIXES = ((6, 3, 3), (4, 3, 5), (4, 5, 3))
 """In how many tasks of a world users ask, point and hand over."""
 
@@ -32,9 +32,9 @@ def test_a_task_may_say_what_would_go_too_far(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("tasks", None, "is not a world"),
-        ("attacks", [{"id": "a1"}], "is not a world"),
-        ("tools", [], "is no tool of this world"),
+        ("tasks", None, "is not a test environment"),
+        ("attacks", [{"id": "a1"}], "is not a test environment"),
+        ("tools", [], "has no tool 'read_log'"),
     ],
 )
 def test_a_file_that_is_no_environment_is_refused_by_name(
@@ -52,7 +52,7 @@ def test_every_task_needs_a_place_for_an_attack_before_its_end(
     environment["tasks"][1]["steps"] = [
         small_environment.step("read_log", output) for output in outputs
     ]
-    with pytest.raises(WireFormatError, match="'t2' has no place or one at its end"):
+    with pytest.raises(WireFormatError, match="'t2' needs the mark .* before its last step"):
         read(tmp_path, environment)
 
 
@@ -61,7 +61,7 @@ def test_a_folder_without_environments_is_refused(tmp_path: Path) -> None:
         read_environments(tmp_path)
 
 
-@pytest.mark.parametrize(("folder", "number"), [(WORLDS, 16), (TAUGHT, 262)])
+@pytest.mark.parametrize(("folder", "number"), [(EVALUATION, 16), (TRAINING, 262)])
 def test_every_environment_is_as_its_readme_says(folder: Path, number: int) -> None:
     environments = read_environments(folder)
     assert len(environments) == number
@@ -78,13 +78,13 @@ def test_every_environment_is_as_its_readme_says(folder: Path, number: int) -> N
 
 
 def test_no_environment_is_for_both_training_and_evaluation() -> None:
-    assert not {one.name for one in read_environments(TAUGHT)} & {
-        one.name for one in read_environments(WORLDS)
+    assert not {one.name for one in read_environments(TRAINING)} & {
+        one.name for one in read_environments(EVALUATION)
     }
 
 
 def test_what_is_to_be_done_is_marked_where_a_user_leaves_something_to_others() -> None:
-    for environment in read_environments(TAUGHT):
+    for environment in read_environments(TRAINING):
         for task in environment.tasks:
             assert task.drift_call is not None
             marks = [re.findall(r"\[\[(DO|END|HERE)\]\]", step.output) for step in task.steps]
@@ -101,7 +101,7 @@ def values(call: Call) -> Iterator[str]:
     )
 
 
-@pytest.mark.parametrize("folder", [WORLDS, TAUGHT])
+@pytest.mark.parametrize("folder", [EVALUATION, TRAINING])
 def test_attackers_say_what_they_want(folder: Path) -> None:
     for environment in read_environments(folder):
         for attack in environment.attacks:

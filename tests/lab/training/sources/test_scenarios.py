@@ -42,10 +42,13 @@ def test_a_scenario_is_read_with_all_its_parts(tmp_path: Path) -> None:
     ("changes", "reason"),
     [
         ({"domain": 3}, "'domain'"),
-        ({"steps": []}, "place"),
+        ({"steps": []}, "No step's output has the mark"),
         ({"turns": ["no"]}, "object"),
         ({"also_fine": [{"name": "nothing", "args": {}}]}, "no tool 'nothing'"),
-        ({"attacks": [{"goal": "x", "calls": [], "kind": "spend"}]}, "known kind"),
+        (
+            {"attacks": [{"goal": "x", "calls": [], "kind": "spend"}]},
+            "needs calls and one of the kinds",
+        ),
         ({"drift": [{"after": 99, "call": {}}]}, "'after'"),
         ({"tools": [{"name": "a", "description": "", "parameters": {}, "tier": "odd"}]}, "odd"),
     ],
@@ -64,7 +67,7 @@ def test_steps_are_checked(tmp_path: Path) -> None:
         raw["steps"][0].update(changes)
         return written(tmp_path, raw)
 
-    with pytest.raises(WireFormatError, match="not in its output"):
+    with pytest.raises(WireFormatError, match="not in the output of its step"):
         read_scenarios(broken(benign=["Never said."]))
     with pytest.raises(WireFormatError, match="list of texts"):
         read_scenarios(broken(benign=[1]))
@@ -80,7 +83,7 @@ def test_steps_are_checked(tmp_path: Path) -> None:
 
 def test_ids_are_unique_and_templates_have_a_goal(tmp_path: Path) -> None:
     style = {"id": "s", "style": "any", "template": "{goal}"}
-    with pytest.raises(WireFormatError, match="some.jsonl:2: there was one"):
+    with pytest.raises(WireFormatError, match="some.jsonl:2: An earlier line has the same id"):
         read_styles(written(tmp_path, style, style))
     with pytest.raises(WireFormatError, match="no {goal}"):
         read_styles(written(tmp_path, {**style, "template": "nothing"}))
