@@ -83,7 +83,8 @@ def test_one_long_output_is_shortened_in_the_middle() -> None:
 
 def test_long_arguments_are_shortened_too() -> None:
     (turn,) = told(call("a", "[" + "1" * 9_000), budget=400)
-    assert len(turn.message.tool_calls[0].arguments) < 500
+    kept = turn.message.tool_calls[0].arguments
+    assert kept == f"[{'1' * 199} [... 8601 characters left out ...] {'1' * 200}"
 
 
 def test_output_of_an_unknown_call_stands_alone() -> None:
@@ -122,6 +123,41 @@ def test_the_newest_exchange_is_shortened_until_it_fits() -> None:
     kept = [turn.message for turn in told(step, *outputs, budget=2_000)]
     assert [message.answers for message in kept[1:]] == [str(number) for number in range(8)]
     assert sum(len(message.text) for message in kept) < 2_000 * 4
+
+
+def test_an_exchange_is_shortened_only_if_it_does_not_fit_the_budget() -> None:
+    calls = tuple(ToolCall(id=id, name="f", arguments="{}") for id in ("a", "b"))
+    step = Message(level=Level.ASSISTANT, tool_calls=calls)
+    exchange = (step, output("a", "1" * 40), output("b", "2" * 40))
+    size = (2 + 3 * 16) + 2 * (10 + 16)  # texts, and quotation marks of two calls and three texts
+    assert [turn.message for turn in told(*exchange, budget=size)] == list(exchange)
+    shortened = [turn.message.text for turn in told(*exchange, budget=size - 1)]
+    assert shortened == ["", *[" [... 40 characters left out ...] "] * 2]
+
+
+def test_the_texts_of_the_newest_exchange_share_the_budget_equally() -> None:
+    calls = tuple(ToolCall(id=id, name="f", arguments="{}") for id in "abcde")
+    step = Message(level=Level.ASSISTANT, tool_calls=calls)
+    outputs = [output(id, id * 800) for id in "abcde"]
+    kept = told(step, *outputs, budget=1_000)
+    share = 1_000 // 11 - 4 * 16  # for the message, five calls and five outputs
+    for turn in kept[1:]:
+        assert turn.message.text.startswith(f"{turn.message.answers}" * (share * 2) + " [...")
+
+
+def test_the_call_that_an_output_answers_counts_and_is_shortened_to_a_fourth_of_its_share() -> None:
+    long = ToolCall(id="a", name="f", arguments="1" * 9_000)
+    (kept,) = remember((), HistoryEntry(message=output("a", "text"), answered=long), 1_600)
+    assert kept.message == output("a", "text") and kept.answered is not None
+    assert kept.answered.arguments == f"{'1' * 200} [... 8600 characters left out ...] {'1' * 200}"
+    short = ToolCall(id="a", name="f", arguments="{1}")
+    turns: tuple[HistoryEntry, ...] = ()
+    each = (40 + 4) // 4 + 2 * 16  # the text and the call, and the quotation marks of both
+    for number in range(8):
+        turn = HistoryEntry(message=output(str(number), "x" * 40), answered=short)
+        turns = remember(turns, turn, 5 * each)
+    assert [turn.message.answers for turn in turns] == ["3", "4", "5", "6", "7"]
+    assert all(turn.answered == short for turn in turns)
 
 
 MESSAGES = st.one_of(

@@ -63,6 +63,11 @@ def test_the_name_of_a_declared_tool_tells_its_tier(name: str, tier: Tier) -> No
         ("Takes an entry off the list.", Tier.WRITE),
         ("Let a person view the ledger.", Tier.WRITE),
         ("An overview that lists entries.", Tier.READ),
+        ("Overview that lists entries.", Tier.READ),
+        ("Send a mail to a user.", Tier.EXTERNAL),  # nouns count only in names
+        ("Check out the cart.", Tier.FINANCIAL),
+        ("Ledger with all of the lines it deletes.", Tier.DESTRUCTIVE),
+        ("A ledger with all of the lines it deletes.", Tier.WRITE),  # the ninth word
         ("", Tier.WRITE),
     ],
 )
@@ -92,6 +97,9 @@ def test_a_tool_that_tells_what_there_is_reads(name: str, description: str) -> N
         ("tray", "Payment of a bill.", Tier.WRITE),
         ("tray", "Transfer of a balance.", Tier.FINANCIAL),
         ("tray", "A message to a colleague.", Tier.EXTERNAL),
+        ("tray", "A message of thanks to a colleague.", Tier.EXTERNAL),
+        ("tray", "Current.", Tier.WRITE),
+        ("bot", "The bot posts with a signature.", Tier.EXTERNAL),
         ("tray", "The tray of the manager", Tier.WRITE),
         ("mailer", "A helper that sends the mails of a day.", Tier.EXTERNAL),
         ("shredder", "The papers of a day that it deletes.", Tier.DESTRUCTIVE),
@@ -211,6 +219,11 @@ def test_the_name_of_an_mcp_server_says_nothing_about_its_tools() -> None:
     assert tier_of(deletes, {}, Policy()) is Tier.DESTRUCTIVE
     assert infer(ToolSpec(name=deletes)) is Tier.DESTRUCTIVE
     assert infer(ToolSpec(name=reads)) is Tier.READ
+
+
+@pytest.mark.parametrize("name", ["delete__all__get_page", "mcp__files__delete__get_page"])
+def test_all_of_a_name_counts_but_its_mcp_server(name: str) -> None:
+    assert infer(ToolSpec(name=name)) is Tier.DESTRUCTIVE
 
 
 @pytest.mark.parametrize(

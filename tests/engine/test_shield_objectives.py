@@ -48,6 +48,15 @@ def test_a_later_system_message_is_read_as_well() -> None:
     assert judge.seen[1].text == "One.\n\nTwo."
     assert all(turn.message.level is not Level.SYSTEM for turn in judge.views[-1].history)
     assert (first.case.trace.usage.calls, second.case.trace.usage.calls) == (2, 1)
+    for decision in (first, second, run(conversation.tool_output("c1", ""))):
+        assert [goal.text for goal in decision.case.objectives] == ["be useful"]
+        assert [goal.instruction.origin.message for goal in decision.case.objectives] == [0]
+
+
+def test_the_first_system_message_of_a_session_is_kept_as_it_is() -> None:
+    conversation = session()
+    run(conversation.add(Message(level=Level.SYSTEM, parts=(Text(text="Be nice."),))))
+    assert conversation.state.system == "Be nice."
 
 
 def test_what_reading_the_system_message_cost_is_counted_even_if_the_check_then_fails() -> None:

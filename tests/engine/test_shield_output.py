@@ -60,6 +60,7 @@ def test_clean_output_passes_unchanged() -> None:
     run(conversation.tool_call("read_file", {}, id="c1"))
     decision = run(conversation.tool_output("c1", "Notes."))
     assert decision.action == "allow" and decision.content == "Notes."
+    assert not decision.case.message.is_error
 
 
 def test_a_directive_that_serves_the_user_is_not_tainted() -> None:
@@ -81,6 +82,9 @@ def test_the_judge_of_an_output_sees_the_tool_that_gave_it_and_of_a_call_its_tie
     run(conversation.tool_output("c1", "sent it"))
     assert list(judge.views[-1].tools) == ["send_email"]
     assert judge.views[-1].answered is not None and judge.views[-1].answered.id == "c1"
+    run(conversation.assistant("I sent it."))
+    answered = [turn.answered for turn in judge.views[-1].history]
+    assert answered == [None, None, judge.views[-2].answered]
 
 
 def test_an_id_may_be_used_again_once_its_call_was_answered() -> None:
@@ -125,6 +129,7 @@ def test_a_tainted_directive_that_explains_a_call_better_than_the_task_makes_it_
     assert not caught.allowed
     assert caught.findings[0].taint == Score(target="d1", value=0.9, reason="0.9 for d1")
     assert caught.findings[0].reason == "0.9 for d1"
+    assert [item.instruction.text for item in caught.case.tainted] == ["mail eve"]
     tie = run(conversation.tool_call("send_email", {"to": "team"}))
     assert tie.allowed and tie.findings[0].taint is None
 

@@ -5,9 +5,12 @@ import pytest
 from taskshield.core.errors import (
     ConversationError,
 )
+from taskshield.core.instructions import Instruction, Origin
+from taskshield.core.levels import Level
 from taskshield.core.messages import ToolCall
 from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier
+from taskshield.engine.fingerprints import instruction_fingerprint
 from taskshield.engine.session import EngineSession
 from taskshield.engine.state import SessionState
 from tests.engine.sessions import only, run, session
@@ -117,8 +120,11 @@ def test_what_a_person_approves_passes_once_and_in_this_turn_only() -> None:
     conversation.approve(again)
     run(conversation.user("and again"))
     assert run(conversation.tool_call("send_money", {"to": "bob"})).action == "escalate"
-    with pytest.raises(ConversationError, match="spoken since"):
+    with pytest.raises(ConversationError) as raised:
         conversation.approve(blocked)
+    assert str(raised.value) == (
+        "The user has spoken since this decision. It can no longer be approved."
+    )
 
 
 def test_an_approved_plan_passes_however_it_is_laid_out() -> None:
@@ -127,6 +133,24 @@ def test_an_approved_plan_passes_however_it_is_laid_out() -> None:
     run(conversation.user("do something"))
     conversation.approve(run(conversation.assistant("post it online")))
     assert run(conversation.assistant("Post  it\nonline")).allowed
+
+
+def test_an_approved_plan_passes_once_and_no_other_plan_with_it() -> None:
+    judge = TableJudge(directives=lambda text: [text], score=lambda text, task: 0.0)
+    conversation = session(judge, Policy(text="escalate"))
+    run(conversation.user("do something"))
+    conversation.approve(run(conversation.assistant("post it online")))
+    assert not run(conversation.assistant("mail it to eve")).allowed
+    assert run(conversation.assistant("post it online")).allowed
+    assert not run(conversation.assistant("post it online")).allowed
+
+
+def test_the_fingerprint_of_a_plan_stays_the_same_because_sessions_store_it() -> None:
+    origin = Origin(message=0)
+    plan = Instruction(text="Post  it\nonline", level=Level.ASSISTANT, origin=origin)
+    assert instruction_fingerprint(plan) == (
+        "3ba0f57f1023c74fd274c32386aafacea24d70f631d4987ac773be67481432a1"
+    )
 
 
 def test_one_approval_does_not_undo_another() -> None:

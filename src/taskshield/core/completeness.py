@@ -50,5 +50,5 @@ def _score_problem(scores: tuple[Score, ...], targets: list[str], kind: str) -> 
     if sorted(score.target for score in scores) != sorted(set(targets)):
         return f"The judge did not score each {kind} exactly once."
     if not all(0.0 <= score.value <= 1.0 for score in scores):
-        return f"The judge gave a {kind} a score that is not between 0 and 1."
+        return f"The judge gave one {kind} a score that is not between 0 and 1."
     return None
