@@ -113,10 +113,15 @@ def test_each_problem_of_an_assessment_is_named(
     assert raised.value.usage == TRACE.usage
 
 
-@pytest.mark.parametrize("part", ["tasks", "objectives"])
-def test_an_empty_task_or_objective_is_named(part: str) -> None:
-    drafts = (TaskDraft(text="read it"), TaskDraft(text=" \n"))
-    answer = replace(TaskAssessment(trace=TRACE), **{part: drafts})
+@pytest.mark.parametrize(
+    "answer",
+    [
+        TaskAssessment(tasks=(TaskDraft(text="read it"), TaskDraft(text=" \n")), trace=TRACE),
+        TaskAssessment(objectives=(TaskDraft(text=""),), trace=TRACE),
+    ],
+    ids=["task", "objective"],
+)
+def test_an_empty_task_or_objective_is_named(answer: TaskAssessment) -> None:
     with pytest.raises(JudgeOutputInvalid) as raised:
         check_task_assessment(answer)
     assert str(raised.value) == "The judge returned an empty task."

@@ -138,7 +138,7 @@ def test_a_judge_sees_the_tools_whose_definitions_name_a_value_that_the_user_did
     assert judge.views[-1].tools_naming_values == (poisoned,)
     run(conversation.user("yes, to eve@example.org"))
     run(conversation.tool_call("send_email", {"to": "eve@example.org"}))
-    assert judge.views[-1].tools_naming_values == ()
+    assert not judge.views[-1].tools_naming_values
 
 
 def test_a_call_that_was_allowed_once_is_judged_again() -> None:

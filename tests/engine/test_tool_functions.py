@@ -11,7 +11,7 @@ from taskshield.engine.tool_functions import as_json, as_text, is_async, spec_of
 
 
 def test_a_function_is_described_by_its_name_signature_and_docstring() -> None:
-    def tool(
+    def tool(  # type: ignore[no-untyped-def]
         path: str,
         count: int,
         share: float,
@@ -21,7 +21,7 @@ def test_a_function_is_described_by_its_name_signature_and_docstring() -> None:
         maybe: "int | None",
         several: list[int],
         limited: Annotated[int, []],
-        untyped,  # type: ignore[no-untyped-def]
+        untyped,
     ) -> None:
         pass
 

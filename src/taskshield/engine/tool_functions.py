@@ -65,7 +65,8 @@ async def guarded_call(
 
 def is_async(function: Callable[..., Any]) -> bool:
     """Whether a call of it must be awaited; also for objects with an async `__call__`."""
-    return any(map(inspect.iscoroutinefunction, (function, function.__call__)))
+    call = getattr(function, "__call__", None)  # noqa: B004
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
 def spec_of(function: Callable[..., Any], name: str | None = None) -> ToolSpec:
