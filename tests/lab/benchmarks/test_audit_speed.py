@@ -56,4 +56,4 @@ def test_a_sample_is_chosen_evenly(tmp_path: Path) -> None:
 def test_a_sample_of_one_is_no_sample(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         audit_speed.main(["logs", "--limit", "1"])
-    assert "--limit: at least 2" in capsys.readouterr().err
+    assert "--limit must be at least 2" in capsys.readouterr().err

@@ -100,4 +100,4 @@ def test_a_folder_without_the_suite_is_an_error(
     monkeypatch.setattr(sys, "argv", ["bfcl.py", str(tmp_path)])
     with pytest.raises(SystemExit):
         bfcl.main()
-    assert "holds no bfcl_eval/data" in capsys.readouterr().err
+    assert "has no folder bfcl_eval/data" in capsys.readouterr().err
