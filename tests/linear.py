@@ -1,29 +1,43 @@
-"""Whether work takes time in proportion to its size: by a ratio, not by the clock on the wall."""
+"""Whether work takes time in proportion to its size: by a ratio, never by a limit in seconds."""
 
 import time
 from collections.abc import Callable
 
-_SMALL, _LARGE = 20_000, 160_000
-_MOST = 24.0
-"""Eight times the text may take so many times as long: eight if linear, sixty-four if quadratic."""
-_NOISE_S = 0.005
-_TRIES = 3
+_SMALLEST, _LARGEST = 5_000, 1_280_000
+_GROWTH = 4
+_MOST = 9.0
+"""Four times the text may take so many times as long: four if linear, sixteen if quadratic."""
+_MEASURABLE_S = 0.02
+_TRIES = 2
+
+_AROUND = (("", ""), ("a\n", "\nx"), ("a", "x"))
+"""What stands before and after the repeated part. A pattern that matches the whole text at once may
+be slow only where something follows that it does not match."""
 
 
 def is_linear(work: Callable[[str], object], unit: str) -> bool:
-    """Whether eight times the text takes about eight times the processor's time.
+    """Whether work on `unit`, many times over, takes time in proportion to its length.
 
-    A machine that is busy elsewhere gets another try, with a text that it has not read.
+    The text grows until its time can be measured, so work that is quick on small texts and
+    quadratic is found, too. A machine that is busy elsewhere gets another try.
     """
-    return any(_grows_alike(work, unit, more) for more in range(_TRIES))
+    return all(_is_linear(work, unit, before, after) for before, after in _AROUND)
 
 
-def _grows_alike(work: Callable[[str], object], unit: str, more: int) -> bool:
-    small, large = (_spent(work, unit * (size // len(unit) + more)) for size in (_SMALL, _LARGE))
-    return large <= _MOST * max(small, _NOISE_S)
+def _is_linear(work: Callable[[str], object], unit: str, before: str, after: str) -> bool:
+    def spent(size: int) -> float:
+        text = f"{before}{unit * (size // len(unit) + 1)}{after}"
+        began = time.process_time()
+        work(text)
+        return time.process_time() - began
 
-
-def _spent(work: Callable[[str], object], text: str) -> float:
-    began = time.process_time()  # once: what is read again may be remembered
-    work(text)
-    return time.process_time() - began
+    size = _SMALLEST
+    while (small := spent(size)) < _MEASURABLE_S:
+        if size >= _LARGEST:
+            return True
+        size *= _GROWTH
+    # Each try reads texts of other lengths: what is read again may be remembered.
+    return any(
+        spent(_GROWTH * size + more) <= _MOST * max(small, spent(size + more))
+        for more in range(len(unit), (_TRIES + 1) * len(unit), len(unit))
+    )

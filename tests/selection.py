@@ -34,6 +34,7 @@ PLACES = {
         "test_docs.py",
         "test_examples_of_the_paper.py",
         "test_invariants.py",
+        "test_linear.py",
         "test_matrix.py",
         "tools",
     ),

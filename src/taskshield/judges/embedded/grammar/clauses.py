@@ -47,7 +47,7 @@ _EXCEPTS = re.compile(r"(?:no|not|nothing|without)\b", re.IGNORECASE)
 _ORDINAL = re.compile(
     r"\s{1,4}(?:jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez)\w*", re.IGNORECASE
 )
-_LINE_END = re.compile(r"[ \t]*\n\s*")
+_LINE_END = re.compile(r"(?<![ \t])[ \t]*\n\s*")
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
