@@ -43,14 +43,16 @@ def test_a_later_system_message_is_read_as_well() -> None:
     run(conversation.user("go"))
     run(conversation.add(Message(level=Level.SYSTEM, parts=(Text(text="Two."),))))
     assert conversation.state.system == "One.\n\nTwo."
+    judge.objectives = ["be useful", "be brief"]
     first = run(conversation.tool_call("read_file", {}))
     second = run(conversation.tool_call("read_file", {}))
     assert judge.seen[1].text == "One.\n\nTwo."
     assert all(turn.message.level is not Level.SYSTEM for turn in judge.views[-1].history)
     assert (first.case.trace.usage.calls, second.case.trace.usage.calls) == (2, 1)
     for decision in (first, second, run(conversation.tool_output("c1", ""))):
-        assert [goal.text for goal in decision.case.objectives] == ["be useful"]
-        assert [goal.instruction.origin.message for goal in decision.case.objectives] == [0]
+        goals = decision.case.objectives
+        assert [goal.text for goal in goals] == ["be useful", "be brief"]
+        assert [goal.instruction.origin.message for goal in goals] == [0, 0]
 
 
 def test_the_first_system_message_of_a_session_is_kept_as_it_is() -> None:
