@@ -150,9 +150,9 @@ def test_the_call_that_an_output_answers_counts_and_is_shortened_to_a_fourth_of_
     (kept,) = remember((), HistoryEntry(message=output("a", "text"), answered=long), 1_600)
     assert kept.message == output("a", "text") and kept.answered is not None
     assert kept.answered.arguments == f"{'1' * 200} [... 8600 characters left out ...] {'1' * 200}"
-    short = ToolCall(id="a", name="f", arguments="{1}")
+    short = ToolCall(id="a", name="f", arguments="{" + "1" * 38)
     turns: tuple[HistoryEntry, ...] = ()
-    each = (40 + 4) // 4 + 2 * 16  # the text and the call, and the quotation marks of both
+    each = (40 + 40) // 4 + 2 * 16  # the text and the call, and the quotation marks of both
     for number in range(8):
         turn = HistoryEntry(message=output(str(number), "x" * 40), answered=short)
         turns = remember(turns, turn, 5 * each)
