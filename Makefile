@@ -62,7 +62,7 @@ check: $(DEV) $(NODE) ## formatting, lint, types, layers, words, the page's scri
 	$(BIN)/python tools/write_openapi.py web/build/openapi.json
 	cd web && npm run --silent types && npm run --silent check
 
-fix: $(DEV) ## format and mend what can be mended
+fix: $(DEV) ## format, and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

@@ -14,7 +14,7 @@ from taskshield.adapters.agent_hooks.verdicts import render
 
 
 class Guard:
-    """An interceptor for the SDK's emitter. The memory is written down after every event."""
+    """An interceptor for the SDK's emitter. It stores the memory after every event."""
 
     def __init__(self, session: Session) -> None:
         self.session = session

@@ -174,7 +174,9 @@ def test_anthropic_text_keeps_the_level_of_its_author(payload: object) -> None:
 
 
 @given(ANTHROPIC, st.text("ab", min_size=1))
-def test_a_system_prompt_changes_nobody_elses_level(payload: object, prompt: str) -> None:
+def test_a_system_prompt_changes_the_level_of_no_other_message(
+    payload: object, prompt: str
+) -> None:
     whole = anthropic_messages.parse({"system": f"<system>{prompt}", "messages": payload})
     assert whole.messages[1:] == anthropic_messages.parse(payload).messages
 

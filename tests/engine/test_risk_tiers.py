@@ -146,7 +146,7 @@ def test_annotations_can_change_the_tier(
         ("show_orders", "All orders of a month.", Tier.READ),
     ],
 )
-def test_a_description_that_begins_with_a_deed_is_believed(
+def test_a_description_that_begins_with_an_action_is_believed(
     name: str, description: str, tier: Tier
 ) -> None:
     assert infer(ToolSpec(name=name, description=description)) is tier

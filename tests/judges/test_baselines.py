@@ -25,7 +25,7 @@ def test_block_side_effects_lets_reads_through_and_nothing_else(tier: str) -> No
         assert session.tool_call("tool", {"to": "Alice"}).allowed is (tier == "read")
 
 
-def test_a_tool_that_nobody_declared_has_side_effects() -> None:
+def test_an_undeclared_tool_has_side_effects() -> None:
     with Shield("block-side-effects") as shield:
         session = shield.session()
         session.user("Look it up.")

@@ -48,7 +48,7 @@ class PostgresServer:
         self._run("pg_ctl", "-w", "-m", "immediate", "stop")
 
     def remove(self) -> None:
-        """Stop for good, and leave nothing behind."""
+        """Stop the server and delete its folder."""
         self.stop()
         shutil.rmtree(self._folder)
 

@@ -1,7 +1,7 @@
-"""Tool output in the shape that it came in, without the words that a decision takes out of it.
+"""Removes text from a tool's output and keeps the shape of the output.
 
-For wires where a tool's output is any JSON and what replaces it must have the same shape. The
-output is always the one that the decision's message was read from, by `tool_output.words_of`.
+For wire formats in which a tool's output is any JSON and its replacement must have the same shape.
+The output is always the one that `tool_output.words_of` read the decision's message from.
 """
 
 from bisect import bisect_right

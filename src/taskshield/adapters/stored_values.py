@@ -34,7 +34,7 @@ def dump(value: object) -> str:
     """
     kind: Any = type(value)
     try:
-        # Not pydantic's own JSON mode: that one mends surrogates in keys without a word.
+        # Not pydantic's own JSON mode, which silently replaces surrogates in keys.
         return json.dumps(_plain(_adapter(kind).dump_python(value, warnings="error")))
     except (ValueError, TypeError, RecursionError):
         raise WireFormatError(f"{kind.__name__}: cannot be written as JSON") from None

@@ -1,4 +1,4 @@
-"""Approvals and time: one that nobody decided by its deadline has expired, without any timer."""
+"""Expires approvals when they are read: one still pending at its deadline. There is no timer."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

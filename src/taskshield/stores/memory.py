@@ -141,7 +141,7 @@ class MemoryStore:
     async def decide(
         self, tenant: str, id: str, *, approve: bool, by: str, note: str = ""
     ) -> Approval | None:
-        """Approve or deny, once; gives the approval as it is now, whoever decided first."""
+        """Approve or deny. Only the first decision counts; returns the approval as it is now."""
         found = await self.approval(tenant, id)
         if found is None or found.status != "pending":
             return found
@@ -152,7 +152,7 @@ class MemoryStore:
         return decided
 
     async def set_label(self, label: Label) -> None:
-        """Keep a person's word on a decision, in the place of an earlier one."""
+        """Store a reviewer's label for a decision. It replaces an earlier one."""
         check_names(label.tenant, label.decision)
         self._labels.put(label.tenant, label.decision, label)
 
@@ -231,7 +231,7 @@ class MemoryStore:
         """Memory can always be read and written."""
 
     async def aclose(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to close."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

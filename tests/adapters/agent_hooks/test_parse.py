@@ -130,7 +130,7 @@ def test_only_the_user_speaks_as_the_user(role: str, level: Level) -> None:
     assert isinstance(read, Input) and read.message.level is level
 
 
-def test_calls_without_an_id_get_one_of_ours() -> None:
+def test_calls_without_an_id_get_a_generated_one() -> None:
     host = AgentContextBuilder(agent_id="a", framework="f", session_id="s")
     calls = [{"name": "f", "args": {}}, {"id": "x", "name": "f", "args": {}}]
     context = host.post_model_call(

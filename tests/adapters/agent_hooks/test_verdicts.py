@@ -52,7 +52,7 @@ def guarding(judge: TableJudge, **policy: Any) -> Iterator[tuple[Host, Guard]]:
 
 
 def hijackable(**more: Any) -> TableJudge:
-    """Finds the planted words; nothing that has to do with Eve serves the user."""
+    """Finds the injected text; no action that concerns Eve serves the user."""
     return TableJudge(
         directives=lambda text: [PLANTED] if PLANTED in text else [],
         score=lambda text, task: float("Eve" not in text),
@@ -314,7 +314,7 @@ def test_an_escalated_call_is_a_deny_that_a_person_may_lift() -> None:
             before(host, pay("Eve"))
         assert blocked.value.result.verdict.is_liftable
         assert guard.verdicts[-1]["approval"] == {}
-        # Approved by a person, it is to be asked about anew.
+        # After a person has approved the call, it is judged again.
         call = ToolCall(id="c1", name="pay", arguments='{"to": "Eve"}')
         memory = stored_values.load(Memory, guard.memory)
         assert set(memory.calls) == {"c1"}
@@ -370,7 +370,7 @@ def test_every_verdict_passes_the_gate_of_the_sdk(verdict: Verdict) -> None:
     assert SdkVerdict.from_wire(wire).to_wire() == wire
 
 
-def test_no_reason_of_ours_is_reserved_for_hosts() -> None:
+def test_no_reason_is_one_that_is_reserved_for_hosts() -> None:
     reasons = [
         value for name, value in vars(verdicts).items() if name.isupper() and isinstance(value, str)
     ]
@@ -387,8 +387,8 @@ def test_the_runs_of_the_conformance_kit_go_well_with_our_verdicts(
 ) -> None:
     """The kit's own host plays the kit's own scenarios, with us in place of its scripted verdicts.
 
-    Its expectations are about hosts and hold for its scripts only. What must hold for us: the host
-    never has to put a verdict of its own in place of ours.
+    Its expectations are about hosts and hold for its scripts only. Here, the host must never
+    replace one of our verdicts with its own.
     """
     judge = TableJudge(score=lambda text, task: float(aligned))
     with Shield(judge, policy={"output": "redact"}) as shield:

@@ -203,7 +203,7 @@ def test_consecutive_assistant_messages_are_one_step() -> None:
     assert answered(body, refusing("clear"))["taskRiskDetected"]
 
 
-def test_once_the_user_has_spoken_the_past_is_not_held_against_the_agent() -> None:
+def test_steps_before_the_last_user_message_are_no_risk() -> None:
     body = request(
         message("User", "Show my calendar."),
         message("Assistant", "Clearing.", toolCalls=[call("clear")]),

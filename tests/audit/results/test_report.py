@@ -1,4 +1,4 @@
-"""Figures and pages, made from files that hold whatever somebody wrote."""
+"""Figures and pages of reports, from result files with arbitrary texts."""
 
 import json
 from pathlib import Path

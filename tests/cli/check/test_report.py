@@ -50,7 +50,7 @@ def test_the_report_fits_the_terminal(path: Any, width: int) -> None:
     assert max(map(len, lines)) <= width
 
 
-def test_a_hijacked_conversation_tells_its_story() -> None:
+def test_the_report_of_a_hijacked_conversation_shows_its_findings() -> None:
     text = flat(printed(outcome_of(example(HIJACKED), judge()), width=120))
     assert text.startswith("chat.json OpenAI chat, 9 messages, judged by scripted")
     assert "t1 Please summarise https://harbourpost.example/tidal-power" in text

@@ -102,7 +102,7 @@ async def test_records_without_texts(store: Store) -> None:
 
 @stored
 async def test_a_session_is_read_in_the_order_in_which_it_was_said(store: Store) -> None:
-    # Two messages of one moment, and one that was written down late.
+    # Two messages with the same time, and one that was stored late.
     times = {0: NOW, 1: NOW, 2: NOW + 9 * SECOND, 3: NOW + SECOND, 4: NOW + SECOND}
     records = [record(id=f"d{n}", number=n, at=at) for n, at in reversed(times.items())]
     others = [record(id="x", session="s2"), record(id="y", tenant="evil")]

@@ -37,7 +37,7 @@ async def test_what_is_not_there_is_none(store: Store) -> None:
 
 
 @stored
-async def test_a_version_goes_on_from_the_one_before(store: Store) -> None:
+async def test_a_version_follows_the_one_before(store: Store) -> None:
     await store.commit(SESSION, [])
     later = session(version=2, state=None, updated_at=NOW + timedelta(seconds=1))
     await store.commit(later, [])

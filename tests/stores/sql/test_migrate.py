@@ -1,4 +1,4 @@
-"""The tables, however they came about."""
+"""Tables made by this release, by earlier ones and by other programs."""
 
 import asyncio
 import sqlite3
@@ -130,7 +130,7 @@ def test_tables_that_lack_a_column_are_noticed_when_the_store_is_opened(lasting_
     asyncio.run(body())
 
 
-def test_records_cannot_be_changed_by_anybody(lasting_url: str) -> None:
+def test_records_cannot_be_changed(lasting_url: str) -> None:
     async def body() -> None:
         async with opened(lasting_url) as store:
             await store.commit(SESSION, [RECORD])

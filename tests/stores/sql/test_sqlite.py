@@ -155,7 +155,7 @@ def test_a_file_that_is_no_database(path: Path, sqlite_url: str) -> None:
         asyncio.run(open_store(sqlite_url))
 
 
-def test_nobody_else_can_read_the_file(path: Path, sqlite_url: str) -> None:
+def test_only_the_owner_can_read_the_file(path: Path, sqlite_url: str) -> None:
     async def body() -> None:
         async with opened(sqlite_url) as store:
             await store.commit(SESSION, [])

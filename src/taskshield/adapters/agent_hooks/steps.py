@@ -34,7 +34,7 @@ from taskshield.core.messages import Message, ToolCall, digest
 from taskshield.core.tools import ToolSpec
 
 _CALLS_KEPT = 200
-"""Calls remembered in a session; the oldest are forgotten first, and would be judged anew."""
+"""Calls remembered in a session. The oldest are dropped first; they would be judged again."""
 _SYSTEM_KEPT = 50
 
 
@@ -120,7 +120,7 @@ def remembered(
     payload = event.payload
     match payload:
         case Input(role="user"):
-            # What the user says changes what serves him, so all is to be judged anew.
+            # A user message can change the tasks, so every call is judged again.
             return replace(memory, calls={}, said=None)
         case PostToolCall():
             # The call is over: the next one with this id is another one.
@@ -161,7 +161,7 @@ def remembered(
 
 
 def forgotten(memory: Memory, fingerprints: frozenset[str]) -> Memory:
-    """The memory without these calls: a person has approved them, so they are to be asked anew."""
+    """The memory without these calls. A person approved them, so they are judged again."""
     calls = {id: each for id, each in memory.calls.items() if each.fingerprint not in fingerprints}
     return replace(memory, calls=calls, said=None)
 

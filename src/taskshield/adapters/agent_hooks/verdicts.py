@@ -1,14 +1,13 @@
 """Agent Hooks 0.1: from decisions to verdicts.
 
-A verdict is "allow", "deny" or "transform". A misaligned call is denied where it is about to be
-made (pre_tool_call): the host gives that to its model as the error of the tool, so the agent can
-revise its step, and other calls of the same answer live on. For that reason the model's answer
-that announced the calls (post_model_call) passes, with warnings: denying it would throw away the
-aligned calls with it and tell the model nothing. An answer without calls is denied as a whole where
-its text is held back.
+A verdict is "allow", "deny" or "transform". A misaligned call is denied at pre_tool_call. The host
+returns the denial to its model as an error of the tool, so the agent can revise this call while the
+other calls of the same response go on. The response that announced the calls (post_model_call)
+passes with warnings: a denial there would drop the aligned calls too, and the model would not learn
+why. A response without calls is denied as a whole when its text is blocked.
 
-Warnings stay with the host. So that the agent reads the feedback on a tool's output, an output that
-is text is transformed into the annotated text; other values keep their shape.
+Hosts do not show warnings to the agent. Output that is text is therefore transformed into the
+annotated text, so that the agent reads the feedback. Other values keep their shape.
 """
 
 import json
@@ -110,7 +109,7 @@ def render(event: Event, decision: Decision | None, approval: str | None = None)
     """The verdict on an event.
 
     Args:
-        event: What was asked about.
+        event: The event to answer.
         decision: On the message that the event added, if it added one.
         approval: Id of what a person is asked, where the decision waits for one.
     """

@@ -11,7 +11,7 @@ _REASON = 300
 
 
 def sentences(held: Sequence[Decision]) -> str:
-    """What is held back and why, for people."""
+    """What is blocked and why, for people."""
     return " ".join(sentence for decision in held for sentence in _sentences(decision))
 
 

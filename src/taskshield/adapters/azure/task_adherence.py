@@ -1,16 +1,16 @@
 """Azure Content Safety, agent:analyzeTaskAdherence: the request, and the answer to it.
 
-The request holds a whole conversation; the service keeps nothing. All of it is taken in, message by
-message, to know the user's tasks and what the tools have said. The answer is about the agent's
-newest step: the last assistant message since the user spoke, with those right before it, whether or
-not outputs of its calls follow. That is the step that was planned or has just been made; steps
-before it were asked about when they were new, and an agent that mended its ways must not be held
-back by what it wanted before. A conversation in which the user spoke last has no step to judge.
+The request holds a whole conversation; the service keeps nothing. All messages are read in order,
+to know the user's tasks and the output of the tools. The answer is about the agent's newest step:
+the last assistant message since the user's last one, with the assistant messages directly before
+it, whether or not outputs of its calls follow. Earlier steps were checked when they were new. An
+agent that has revised its step must not be blocked for the step before. A conversation that ends
+with a user message has no step to judge.
 
-`taskRiskDetected` says whether policy holds something of this step back: a call, or a plan in its
-text. Two things follow from that. Under a policy that only observes the answer is false, for the
-client would enforce what policy says must go on; the audit and the detailed answer tell. And a step
-that could not be checked is an error, never "no risk".
+`taskRiskDetected` says whether policy blocks a part of this step: a call, or a plan in its text.
+Under a policy that only observes, the answer is therefore false: a client would otherwise block
+what policy allows. The audit and the detailed answer show the finding. A step that could not be
+checked is an error, never "no risk".
 """
 
 from collections.abc import Mapping, Sequence
@@ -115,9 +115,9 @@ def _level(decision: Decision) -> Level:
 
 
 def _is_risk(decision: Decision) -> bool:
-    """Whether it was held back for what it is; an outage says nothing about that.
+    """Whether the step was blocked because of its content, and not because of an outage.
 
-    But for one: whoever writes a step that is too much to be judged chose its size.
+    An oversized step counts as a risk: its author chose the size.
     """
     outage = decision.outage
     return not decision.allowed and (outage is None or outage.kind == "oversized")

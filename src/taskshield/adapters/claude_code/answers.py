@@ -31,7 +31,7 @@ def render(event: Event, decision: Decision, *, grant: bool = False) -> dict[str
     """The answer to an event.
 
     Args:
-        event: What was asked about.
+        event: The event to answer.
         decision: On the event's message.
         grant: Whether an aligned call is to be allowed without asking the user for permission.
     """
@@ -50,7 +50,7 @@ def broken(event: Event | None, why: str) -> dict[str, object]:
     """The answer when nothing could be decided: the event was not understood, or a part failed.
 
     Args:
-        event: What was asked about; None where that could not be read.
+        event: The event to answer; None where it could not be read.
         why: One sentence for people.
     """
     reason = f"[Task Shield] Not checked: {why}"

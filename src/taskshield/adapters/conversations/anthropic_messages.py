@@ -1,8 +1,8 @@
 """Anthropic messages: the body of a request, or just its messages.
 
-One message on this wire may carry words of several levels. Each result of a tool becomes a message
-of its own at tool level, whoever's message it stood in; what is before and after keeps its order.
-The agent's reasoning is left out: no judge may take it for a fact.
+One message of this format may hold text of several levels. Each tool result becomes a message of
+its own at tool level, whatever the role of the message around it. The order stays the same. The
+agent's reasoning is left out: a judge must not treat it as fact.
 """
 
 from collections.abc import Iterator

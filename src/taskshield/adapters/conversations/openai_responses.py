@@ -1,10 +1,10 @@
 """OpenAI Responses: the body of a request, or just its items.
 
-This wire lists items where others have messages. What the assistant said and the calls it made
-become one message, up to the next item of anybody else, as on the other wires. A tool that the
-provider ran itself is a call and its output at once. The agent's reasoning is left out: no judge
-may take it for a fact. What an item only refers to (`item_reference`, a stored prompt, an earlier
-response) cannot be read here.
+This format lists items where others have messages. Consecutive items of the assistant, texts and
+calls, become one message, as in the other wire formats. A tool that the provider ran itself is a
+call and its output in one item. The agent's reasoning is left out: a judge must not treat it as
+fact. What an item only refers to (`item_reference`, a stored prompt, an earlier response) cannot be
+read here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ PROVIDER_RUN = frozenset(
         "web_search_call",
     }
 )
-"""Calls that the provider has already made when anybody else sees them."""
+"""Calls that the provider has already run when its response arrives."""
 
 _LEVELS = {
     "system": Level.SYSTEM,

@@ -1,4 +1,4 @@
-"""Reading JSON that somebody else wrote.
+"""Reads JSON from outside: requests, logs and stored values.
 
 Owns the checks that every wire format needs, and errors that name the path of what is wrong. What a
 format's fields mean belongs to the adapter of that format. No error carries a value that was read:
@@ -15,7 +15,7 @@ from taskshield.core.errors import WireFormatError
 from taskshield.core.messages import Opaque, Part, Text
 
 MAX_DEPTH = 100
-"""Deepest nesting that is read. Code behind `checked` may recurse without fear."""
+"""Deepest nesting that is read. Code that reads checked values may recurse."""
 
 _SHOWN_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A JSON value and the way to it."""
+    """A JSON value and its path."""
 
     value: object
     key: str | int
@@ -100,7 +100,7 @@ class Field:
         )
 
     def refused(self, reason: str) -> WireFormatError:
-        """The error for a value that makes no sense where it stands."""
+        """The error for a value of the right type that is not valid here."""
         return WireFormatError(f"{self.path}: {reason}")
 
 
@@ -116,7 +116,7 @@ def root_of(payload: object) -> Field:
 
 
 def checked(root: Field) -> Field:
-    """The same field, once it is known to hold nothing but JSON of a sane depth."""
+    """The same field, after a check that it holds only JSON, nested at most `MAX_DEPTH` levels."""
     pending = [(root, 0)]
     while pending:
         field, depth = pending.pop()
@@ -129,10 +129,10 @@ def checked(root: Field) -> Field:
 
 
 def json_text(field: Field) -> str:
-    """A checked value written as JSON, in the letters it came in."""
+    """A checked value as JSON text, without escapes for non-ASCII letters."""
     try:
         return json.dumps(field.value, ensure_ascii=False)
-    except ValueError:  # an integer longer than Python is willing to print
+    except ValueError:  # an integer with more digits than Python prints
         raise field.refused("cannot be written as JSON") from None
 
 
@@ -148,12 +148,12 @@ def arguments(field: Field) -> str:
 
 
 def call_id(given: Field, message: int, call: int) -> str:
-    """The id on the wire, or one made of the numbers of the message and of the call in it."""
+    """The given id, or one made of the numbers of the message and of the call in it."""
     return given.text_or("") or f"call_{message}_{call}"
 
 
 def only_assistant_calls(field: Field) -> WireFormatError:
-    """The error for a tool call in a message of anybody else."""
+    """The error for a tool call in a message that is not the assistant's."""
     return field.refused("only an assistant message can call tools")
 
 

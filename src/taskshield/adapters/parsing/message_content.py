@@ -1,4 +1,4 @@
-"""What a message says, on wires that leave the shape of its content open."""
+"""The content of a message, in wire formats that leave its shape open."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,11 +7,11 @@ from taskshield.core.messages import Opaque, Part, Text, ToolCall
 
 
 def spoken(content: Field) -> Iterator[Part]:
-    """The words of a user, a system prompt or an assistant, and what cannot be read.
+    """The text of a user, system or assistant message, and the parts that cannot be read.
 
-    Only what is plainly text is read as words: what stands in other members may be data of
-    somebody else, and must not speak with this message's privilege. Output of tools is read by
-    `tool_output`, which takes in every word.
+    Only members that hold plain text are read. Other members may hold data from third parties,
+    which must not get this message's privilege. Tool output is read by `tool_output`, which takes
+    every string.
     """
     if isinstance(content.value, str):
         yield Text(text=content.value)
@@ -30,7 +30,7 @@ def spoken(content: Field) -> Iterator[Part]:
 
 
 def distinct(calls: Sequence[ToolCall], field: Field) -> tuple[ToolCall, ...]:
-    """The calls of one message, which must be told apart by their ids."""
+    """The calls of one message, each of which must have an id of its own."""
     if len({call.id for call in calls}) < len(calls):
         raise field.refused("two tool calls of one message share an id")
     return tuple(calls)

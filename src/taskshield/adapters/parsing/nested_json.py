@@ -10,7 +10,7 @@ def structure(value: object, key: str) -> Field:
 
     Raises:
         WireFormatError: It begins as JSON does and cannot be read, e.g. because it was cut short.
-            To take its pieces for words would let data speak as whoever's words these are.
+            Reading the fragments as text would give data the privilege of the message around it.
     """
     field = Field(value=value, key=key)
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):

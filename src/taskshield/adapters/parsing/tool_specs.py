@@ -10,7 +10,7 @@ _NAMED = ("function", "custom")
 
 
 def read(fields: Iterable[Field]) -> tuple[ToolSpec, ...]:
-    """The tools that have a name; those without cannot be told apart in a call."""
+    """The tools that have a name. A call cannot refer to one without."""
     specs = (_spec(field) for field in fields)
     return tuple(spec for spec in specs if spec is not None)
 

@@ -25,7 +25,7 @@ class RecordedRun:
     version: str | None = None
     """Of the suites; older records do not tell."""
     injections: Mapping[str, str] = field(default_factory=dict)
-    """What the attacker had put into the world, by slot."""
+    """The texts that the attacker injected, by slot."""
     system: str
     messages: tuple[Message, ...]
     """All but the system message, in order."""
@@ -33,7 +33,7 @@ class RecordedRun:
     """Whether the run ended with an error, so that its transcript means little."""
     utility: bool
     hijacked: bool
-    """Whether the attacker's goal came about; never true of a clean run."""
+    """Whether the attacker's goal was reached; never true of a clean run."""
 
 
 def parse(payload: object) -> RecordedRun:

@@ -1,9 +1,9 @@
-"""Conversations from traces: what a tracer recorded of models and tools, put in order.
+"""Builds conversations from traces: the recorded calls of models and tools, put in order.
 
-A trace holds calls of a model, each with all that was said before and the answer, and runs of
-tools. One conversation is found in many calls, each a little longer than the one before. So a call
-goes on with the conversation whose messages it begins with, and only the rest of it is new. A call
-that begins otherwise is another conversation: a sub-agent's, or one that was begun anew.
+A trace holds model calls, each with all earlier messages and the response, and tool runs. One
+conversation appears in many model calls, each a little longer than the last. A model call therefore
+continues the conversation whose messages it begins with, and only its other messages are new. A
+call that begins with other messages starts another conversation: a sub-agent's, or a new one.
 """
 
 from bisect import bisect_right

@@ -3,9 +3,9 @@
 {"role": "assistant", "parts": [{"type": "text", "content": ...},
                                 {"type": "tool_call", "id": ..., "name": ..., "arguments": {...}}]}
 
-One message may carry words of several levels: some instrumentations put the output of a tool into
-a message of the user. Each output becomes a message of its own at tool level, whoever's message it
-stood in. The agent's reasoning is left out: no judge may take it for a fact.
+One message may hold text of several levels: some instrumentations put tool output into a user
+message. Each output becomes a message of its own at tool level, whatever the role of the message
+around it. The agent's reasoning is left out: a judge must not treat it as fact.
 """
 
 from collections.abc import Iterable, Iterator

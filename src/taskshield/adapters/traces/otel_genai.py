@@ -146,7 +146,7 @@ class _Attributes:
 
     def _tool_result(self) -> Iterator[Message]:
         if _RESULT in self.values:
-            # JSON text is not taken apart: the agent got it as the text that it is.
+            # JSON text is not parsed: the agent received it as text.
             parts = tuple(words_of(Field(value=self.values[_RESULT], key=_RESULT)))
             answers = self.text("gen_ai.tool.call.id") or None
             yield Message(level=Level.TOOL, parts=parts, answers=answers)

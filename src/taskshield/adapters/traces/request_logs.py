@@ -1,9 +1,9 @@
 """Logged exchanges with a model: a request and its response in one record.
 
-{"request": {"messages": [...]}, "response": {"choices": [...]}}, on the wires of OpenAI's chat
-completions and Responses and of Anthropic's messages. Either may be wrapped in `body` or be JSON
-text; the request may be the record itself. Which exchanges make a conversation is found out by
-`traces`.
+{"request": {"messages": [...]}, "response": {"choices": [...]}}, in the wire formats of OpenAI chat
+completions, OpenAI Responses or Anthropic messages. Request and response may be wrapped in `body`
+or be JSON text; the request may be the record itself. `assembly` groups exchanges into
+conversations.
 """
 
 from collections.abc import Mapping

@@ -12,8 +12,8 @@ from typing import Literal
 from taskshield.core.instructions import Span
 from taskshield.core.tools import name_words
 
-# Keys that their issuers made recognisable. What stands before one must not be a part of it; that
-# also keeps a long run of such characters from being tried anew at each of them.
+# Keys with a recognisable format. The character before a key must not be one that keys are made of.
+# This also keeps a long run of such characters from being matched again at each of them.
 _SHAPES = re.compile(
     r"(?<![A-Za-z0-9_-])(?:"
     r"sk-(?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}+"  # OpenAI, Anthropic, OpenRouter, ...

@@ -29,5 +29,5 @@ class Database(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Let go of connections, files and threads."""
+        """Close connections, files and threads."""
         ...

@@ -36,7 +36,7 @@ def _bring_up(connection: Connection) -> None:
     if not _up_to_date(connection):
         _upgrade(connection)
     for table in METADATA.sorted_tables:
-        connection.execute(select(table).limit(0))  # fails where somebody else made the tables
+        connection.execute(select(table).limit(0))  # fails where another program made the tables
 
 
 def _up_to_date(connection: Connection) -> bool:

@@ -29,7 +29,7 @@ class SqlPeople(SqlRows):
     """Remembers who may ask, who is logged in, and who labelled what."""
 
     async def set_label(self, label: Label) -> None:
-        """Keep a person's word on a decision, in the place of an earlier one."""
+        """Store a reviewer's label for a decision. It replaces an earlier one."""
         check_names(label.tenant, label.decision)
         await self._write(put(LABELS, is_sqlite=self._database.is_sqlite), **row_of(label))
 

@@ -59,7 +59,7 @@ class PostgresDatabase:
                 return await connection.run_sync(work)
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         await self._engine.dispose()
 
 

@@ -57,7 +57,7 @@ class SqlRows:
         self._database = database
 
     async def aclose(self) -> None:
-        """Let go of connections, files and threads."""
+        """Close connections, files and threads."""
         await self._database.aclose()
 
     async def _one(self, kind: type[T], wanted: Select[Any], **values: object) -> T | None:

@@ -76,7 +76,7 @@ class SqliteDatabase:
         """What the function gives, once it is on the disk; those who ask first write first."""
 
         def transaction() -> R:
-            # SQLite would go on writing to a file that nobody will ever find again.
+            # SQLite would keep writing to the removed file, and the rows would be lost.
             if _identity(self._path) != self._identity:
                 raise StoreError("the store cannot be used: its file was removed or replaced")
             with self._writing.begin() as connection:
@@ -85,7 +85,7 @@ class SqliteDatabase:
         return await _done(self._writer, transaction)
 
     async def aclose(self) -> None:
-        """Let go of the file and of the threads, once they have done what they were asked."""
+        """Finish the submitted transactions, then close the file and the threads."""
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
@@ -105,7 +105,7 @@ async def _done(threads: Executor, transaction: Callable[[], R]) -> R:
             return await asyncio.wrap_future(turn)
     except asyncio.CancelledError:
         if not turn.cancel():
-            # It goes on without us. Whoever is told of a cancelled write can see what came of it.
+            # It has begun, so it is finished before the caller learns of the cancellation.
             with suppress(Exception):
                 await asyncio.wrap_future(turn)
         raise
@@ -169,6 +169,6 @@ def _connected(connection: Any, _: object) -> None:
 
 
 def _began(connection: Connection) -> None:
-    # A transaction that reads first and writes later fails where somebody wrote in between.
+    # A transaction that reads first and writes later fails if another one wrote in between.
     writes = connection.get_execution_options().get(_WRITES, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

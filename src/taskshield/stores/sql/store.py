@@ -181,7 +181,7 @@ class SqlStore(SqlPeople):
     async def decide(
         self, tenant: str, id: str, *, approve: bool, by: str, note: str = ""
     ) -> Approval | None:
-        """Approve or deny, once; gives the approval as it is now, whoever decided first."""
+        """Approve or deny. Only the first decision counts; returns the approval as it is now."""
         now = utc_now()
         status = "approved" if approve else "denied"
         undecided = (
@@ -248,7 +248,7 @@ class SqlStore(SqlPeople):
         return await self._forget(table, tenant, tuple_(*order) <= as_tuple(order, first))
 
     async def _forget(self, table: Table, tenant: str, which: ColumnElement[bool]) -> int:
-        """Forget rows, a few at a time, so that nobody has to wait long."""
+        """Delete rows in batches, so that other transactions do not wait long."""
         key = table.primary_key.columns
         some = (
             select(*key)

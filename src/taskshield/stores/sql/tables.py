@@ -1,4 +1,4 @@
-"""The tables as they are now; `migrations` says how they came about.
+"""The tables in their newest version; `migrations` holds the steps that make them.
 
 Columns are named like the fields of the values in `core.store`, so that a row is a value.
 """

@@ -71,7 +71,7 @@ def tells_no_secret(text: str) -> bool:
         (429, "insufficient_quota", "Check the account"),
     ],
 )
-def test_what_no_later_request_would_escape_ends_the_exam(
+def test_an_error_that_every_request_would_meet_ends_the_benchmark(
     provider: str, status: int, code: str, told: str
 ) -> None:
     with pytest.raises(ConfigError, match=told) as caught:

@@ -89,7 +89,7 @@ def _index(table: str, name: str, *columns: str) -> None:
 
 
 def _forbid_changes_of_records() -> None:
-    """Records are added and, when they are too old, removed; nobody changes them."""
+    """Make updates of records fail. Records are added, and removed when they are too old."""
     if op.get_bind().dialect.name == "sqlite":
         op.execute(
             "CREATE TRIGGER taskshield_records_stay BEFORE UPDATE ON taskshield_records"
