@@ -35,7 +35,7 @@ MODEL_CODE  := */judges/embedded/*
 # What the benchmark is checked with: no defence, and the two extremes.
 EXTREMES := none allow-all block-side-effects
 
-.PHONY: help serve quick test check fix bench docs clean
+.PHONY: help serve quick test mutants check fix bench docs clean
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -52,6 +52,10 @@ test: $(DEV) $(WEIGHTS) $(CHROMIUM) ## run all tests with coverage
 	$(if $(TESTS),,NOT_MEASURED='$(MODEL_CODE)' $(PYTEST) --ignore $(MODEL_TESTS))
 	$(BIN)/coverage report --include='*/core/*,*/engine/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90
+
+mutants: $(DEV) ## change core and engine, line by line, and list the changes that no test notices
+	$(BIN)/mutmut run
+	$(BIN)/mutmut results
 
 check: $(DEV) $(NODE) ## formatting, lint, types, layers, words, the page's scripts
 	$(BIN)/ruff format --check .
@@ -83,7 +87,7 @@ docs: $(DEV) ## build the documentation site to build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean: ## remove the environment and all caches
-	rm -rf $(VENV) web/node_modules web/build .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	rm -rf $(VENV) web/node_modules web/build mutants .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
 
 $(SERVE): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
