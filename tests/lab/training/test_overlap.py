@@ -63,12 +63,12 @@ def benchmark_texts() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def exam() -> frozenset[tuple[str, ...]]:
+def benchmark() -> frozenset[tuple[str, ...]]:
     return frozenset(run for text in set(benchmark_texts()) for run in runs(text))
 
 
-def shared(texts: Iterable[str], exam: frozenset[tuple[str, ...]]) -> set[str]:
-    return {" ".join(run) for text in texts for run in runs(text) if run in exam}
+def shared(texts: Iterable[str], benchmark: frozenset[tuple[str, ...]]) -> set[str]:
+    return {" ".join(run) for text in texts for run in runs(text) if run in benchmark}
 
 
 def texts_of(scenario: Scenario) -> Iterator[str]:
@@ -89,13 +89,13 @@ def tools_and_calls(setting: ConversationSetup, calls: Iterable[Call]) -> Iterat
     yield from (str(leaf) for call in calls for leaf in leaf_values(dict(call.args)))
 
 
-def test_the_exam_was_read(exam: frozenset[tuple[str, ...]]) -> None:
+def test_the_benchmark_was_read(benchmark: frozenset[tuple[str, ...]]) -> None:
     for known in (
         "before you can solve the task that i",
         "can you please pay the bill bill december",
     ):
-        assert tuple(known.split()) in exam
-    assert len(exam) > 3000
+        assert tuple(known.split()) in benchmark
+    assert len(benchmark) > 3000
 
 
 def test_every_file_of_the_data_is_compared(
@@ -112,63 +112,63 @@ def test_every_file_of_the_data_is_compared(
         assert ids == {one.id for one in read} and len(ids) > 400
 
 
-def test_no_scenario_shares_words_with_the_exam(
-    scenarios: tuple[Scenario, ...], exam: frozenset[tuple[str, ...]]
+def test_no_scenario_shares_words_with_the_benchmark(
+    scenarios: tuple[Scenario, ...], benchmark: frozenset[tuple[str, ...]]
 ) -> None:
-    found = {one.id: hits for one in scenarios if (hits := shared(texts_of(one), exam))}
+    found = {one.id: hits for one in scenarios if (hits := shared(texts_of(one), benchmark))}
     assert not found
 
 
-def test_no_opening_shares_words_with_the_exam(
-    openings: tuple[Opening, ...], exam: frozenset[tuple[str, ...]]
+def test_no_opening_shares_words_with_the_benchmark(
+    openings: tuple[Opening, ...], benchmark: frozenset[tuple[str, ...]]
 ) -> None:
-    found = {one.id: hits for one in openings if (hits := shared(texts_of_opening(one), exam))}
+    found = {one.id: hits for one in openings if (hits := shared(texts_of_opening(one), benchmark))}
     assert not found
 
 
 @pytest.mark.parametrize("folder", [DATA / "worlds", DATA.parent / "worlds"])
 def test_no_environment_shares_eight_words_with_the_benchmark(
-    folder: Path, exam: frozenset[tuple[str, ...]]
+    folder: Path, benchmark: frozenset[tuple[str, ...]]
 ) -> None:
     """Networks are trained on the first; models may be selected by the others."""
     texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.json")]
     strings = [str(leaf) for text in texts for leaf in leaf_values(json.loads(text))]
-    assert len(strings) > 4000 and not shared(strings, exam)
+    assert len(strings) > 4000 and not shared(strings, benchmark)
 
 
-def test_no_definition_of_a_tool_shares_words_with_the_exam(
-    exam: frozenset[tuple[str, ...]],
+def test_no_definition_of_a_tool_shares_words_with_the_benchmark(
+    benchmark: frozenset[tuple[str, ...]],
 ) -> None:
     found = [
         hits
         for one in read_tool_definitions(DATA / "descriptions")
-        if (hits := shared(one.texts, exam))
+        if (hits := shared(one.texts, benchmark))
     ]
     assert not found
 
 
-def test_no_handover_shares_words_with_the_exam(exam: frozenset[tuple[str, ...]]) -> None:
+def test_no_handover_shares_words_with_the_benchmark(benchmark: frozenset[tuple[str, ...]]) -> None:
     said = {
         delegation_text(reader, 7, Random(seed), held_out=held_out)
         for reader in READERS
         for held_out in (False, True)
         for seed in range(200)
     }
-    assert len(said) > 500 and not shared(said, exam)
+    assert len(said) > 500 and not shared(said, benchmark)
 
 
-def test_no_style_shares_words_with_the_exam(
-    styles: tuple[Style, ...], exam: frozenset[tuple[str, ...]]
+def test_no_style_shares_words_with_the_benchmark(
+    styles: tuple[Style, ...], benchmark: frozenset[tuple[str, ...]]
 ) -> None:
-    found = {one.id: hits for one in styles if (hits := shared([one.template], exam))}
+    found = {one.id: hits for one in styles if (hits := shared([one.template], benchmark))}
     assert not found
 
 
 def test_no_conversation_shares_eight_words_with_the_benchmark(
-    sample: tuple[LabelledConversation, ...], exam: frozenset[tuple[str, ...]]
+    sample: tuple[LabelledConversation, ...], benchmark: frozenset[tuple[str, ...]]
 ) -> None:
     for one in sample:
         texts = [message.text for message in one.messages]
         texts += [call.arguments for message in one.messages for call in message.tool_calls]
         texts += [tool.description for tool in one.tools]
-        assert not shared(texts, exam), one.id
+        assert not shared(texts, benchmark), one.id

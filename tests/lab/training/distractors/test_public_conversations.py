@@ -193,15 +193,13 @@ def test_the_history_of_a_row_keeps_its_order(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_rows_without_a_whole_story_are_left_out(
-    tmp_path: Path, changes: dict[str, object]
-) -> None:
+def test_incomplete_rows_are_left_out(tmp_path: Path, changes: dict[str, object]) -> None:
     folder = alignment_pack.write(tmp_path / "pack", pairs=[row(1, **changes)], texts=[page(1)])
     pack = read_public_rows(folder, "train")
     assert not pack.rows and list(compose_conversations(pack, 1)) == []
 
 
-def test_a_public_request_is_added_to_a_conversation_of_ours(pack: PublicRows) -> None:
+def test_a_public_request_is_added_to_one_of_our_conversations(pack: PublicRows) -> None:
     conversation = next(one for one in compose_conversations(pack, 1) if one.kind == "clean")
     bare = replace(
         conversation, tools=tuple(one for one in conversation.tools if one.name != "openValve")
