@@ -225,7 +225,7 @@ def spoil(base: Path, how: str) -> None:
 )
 def test_a_folder_that_holds_something_else_is_refused_by_name(base: Path, how: str) -> None:
     spoil(base, how)
-    with pytest.raises(ConfigError, match=r"base does not hold the encoder"):
+    with pytest.raises(ConfigError, match=r"base does not have a BERT or MPNet encoder"):
         load_base(base)
 
 

@@ -194,7 +194,7 @@ def test_parts_of_an_epoch_are_counted_in_steps(
 def test_long_training_logs_its_progress(base: Path) -> None:
     told: list[str] = []
     train(fresh(base), TokenExamples.of(toy(1, 1)), Schedule(epochs=500), told.append)
-    assert len(told) == 1 and told[0].startswith("step 500 of 500, loss ")
+    assert len(told) == 1 and told[0].startswith("Step 500 of 500, loss ")
 
 
 def sequences() -> list[Encoded]:

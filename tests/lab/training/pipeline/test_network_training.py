@@ -37,13 +37,13 @@ def test_a_network_is_the_mean_of_several_with_other_seeds(
     begun: list[dict[str, Tensor]] = []
     seen: list[tuple[int, int]] = []
 
-    def taught(network: Network, examples: TokenExamples, schedule: Schedule, _: object) -> None:
+    def recorded(network: Network, examples: TokenExamples, schedule: Schedule, _: object) -> None:
         begun.append({name: one.clone() for name, one in network.state_dict().items()})
         seen.append((hash(dumps(examples)), schedule.seed))
         with torch.no_grad():
             network.tags.bias.fill_(float(len(begun)))
 
-    monkeypatch.setattr(network_training, "train", taught)
+    monkeypatch.setattr(network_training, "train", recorded)
     mean = final_network(replace(run, out=tmp_path, networks=3), quiet)
     assert mean.tags.bias.item() == 2.0
     assert all((one[name] == begun[0][name]).all() for one in begun for name in one)
@@ -85,10 +85,10 @@ def test_networks_are_the_same_whether_trained_in_parallel_or_one_by_one(
     (ahead.out / "fold-0.npz").touch()  # its network is not needed any more
     told: list[str] = []
     train_ahead(replace(ahead, parallel_networks=2, workers=2), told.append)
-    assert told[0] == "teaching 2 networks, 2 at once"
-    assert [line for line in told if "teaching network" in line] == [
-        "network: teaching network 1 of 2",
-        "network: teaching network 2 of 2",
+    assert told[0] == "Training 2 networks, 2 in parallel."
+    assert [line for line in told if "training network" in line] == [
+        "network: training network 1 of 2.",
+        "network: training network 2 of 2.",
     ]
     parts = ["network.0.safetensors", "network.1.safetensors"]
     assert sorted(path.name for path in ahead.out.iterdir()) == ["fold-0.npz", *parts]

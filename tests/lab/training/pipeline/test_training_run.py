@@ -16,8 +16,8 @@ from taskshield_lab.training.pipeline.training_run import (
 @pytest.mark.parametrize(
     ("kept", "said"),
     [
-        (("com-sub", "nowhere"), "begins with 'nowhere'"),
-        (("counters",), "must be a scenario"),
+        (("com-sub", "nowhere"), "starts with 'nowhere'"),
+        (("counters",), "needs a scenario"),
     ],
 )
 def test_a_test_set_must_have_scenarios(run: TrainingRun, kept: tuple[str, ...], said: str) -> None:
