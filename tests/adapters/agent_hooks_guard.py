@@ -9,7 +9,7 @@ from typing import Any
 from taskshield import Session
 from taskshield.adapters import stored_values
 from taskshield.adapters.agent_hooks import parse
-from taskshield.adapters.agent_hooks.steps import Memory, remembered, step_of
+from taskshield.adapters.agent_hooks.steps import Memory, plan_step, remember
 from taskshield.adapters.agent_hooks.verdicts import render
 
 
@@ -24,12 +24,12 @@ class Guard:
     def intercept(self, context: Any) -> dict[str, Any]:
         event = parse.parse(json.dumps(context).encode())
         memory = stored_values.load(Memory, self.memory)
-        step = step_of(event, memory)
+        step = plan_step(event, memory)
         self.session.declare(*step.tools)
         decisions = [self.session.add(message) for message in step.messages]
         last = decisions[-1] if decisions else None
         verdict = render(event, last) if step.answer is None else step.answer
-        self.memory = stored_values.dump(remembered(memory, event, decisions))
+        self.memory = stored_values.dump(remember(memory, event, decisions))
         wire: dict[str, Any] = json.loads(json.dumps(verdict.wire()))
         self.verdicts.append(wire)
         return wire

@@ -65,9 +65,7 @@ PAYLOADS = (
 
 @ALL
 @given(payload=PAYLOADS)
-def test_any_json_is_read_or_refused_without_telling_what_was_in_it(
-    parse: Parse, payload: object
-) -> None:
+def test_any_json_is_read_or_refused_without_quoting_it(parse: Parse, payload: object) -> None:
     try:
         parse(payload)
     except WireFormatError as error:

@@ -48,7 +48,7 @@ def test_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     ],
 )
 def test_other_urls_are_refused_without_being_shown(url: str) -> None:
-    with pytest.raises(ConfigError, match="the URL of the store") as caught:
+    with pytest.raises(ConfigError, match="The URL of the store") as caught:
         asyncio.run(open_store(url))
     assert "hunter2" not in str(caught.value)
 
@@ -65,7 +65,7 @@ def test_a_missing_package_names_the_extra_to_install(
     url: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in list(sys.modules):
-        if name.startswith("taskshield.stores.") and not name.endswith((".opening", ".memory")):
+        if name.startswith("taskshield.stores.") and not name.endswith((".open_store", ".memory")):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=rf"'{package}'.*taskshield\[{extra}\]"):

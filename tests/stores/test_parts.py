@@ -107,8 +107,8 @@ def test_a_store_in_memory_forgets_what_was_written_longest_ago() -> None:
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (PoolTimeout("hunter2"), "too many requests wait for it"),
-        (ConnectionRefusedError("hunter2"), r"no connection \(ConnectionRefusedError\)"),
+        (PoolTimeout("hunter2"), "too many requests are waiting"),
+        (ConnectionRefusedError("hunter2"), r"server cannot be reached \(ConnectionRefusedError\)"),
         (SQLAlchemyError("hunter2"), r"it failed \(SQLAlchemyError\)"),
     ],
 )

@@ -1,14 +1,14 @@
 """Removes text from a tool's output and keeps the shape of the output.
 
 For wire formats in which a tool's output is any JSON and its replacement must have the same shape.
-The output is always the one that `tool_output.words_of` read the decision's message from.
+The output is always the one that `tool_output.output_parts` read the decision's message from.
 """
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 from taskshield.adapters.parsing.json_reader import Field
-from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.decisions import Decision
 from taskshield.core.instructions import Span
 from taskshield.core.messages import Text
@@ -60,7 +60,7 @@ def _is_read(member: Field) -> bool:
     parent = member.parent
     kind = None if parent is None else parent["type"].value
     alone = Field(value={"type": kind, str(member.key): member.value}, key=member.key)
-    return any(isinstance(part, Text) for part in words_of(alone))
+    return any(isinstance(part, Text) for part in output_parts(alone))
 
 
 def _cleaned(decision: Decision) -> Iterator[str]:

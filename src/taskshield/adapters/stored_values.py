@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from taskshield.adapters.parsing.json_reader import Field
+from taskshield.adapters.parsing.json_reader import Field, type_name
 from taskshield.adapters.parsing.pydantic_errors import wire_error
 from taskshield.core.errors import PrivilegeError, WireFormatError
 
@@ -83,17 +83,17 @@ def _plain(value: object) -> object:
 
 
 def _compare(given: Field, kept: object) -> None:
-    """Raise where pydantic was kind: it reads "1" as 1, and an unknown field as nothing."""
+    """Raise where pydantic was lenient: it reads "1" as 1 and ignores unknown fields."""
     if isinstance(kept, Mapping):
         known = {_plain(key): item for key, item in kept.items()}
         for member in given.members():
             if member.key not in known:
-                raise member.refused("an unknown field")
+                raise member.refused("this field is not known")
             _compare(member, known[member.key])
     elif isinstance(kept, tuple | list):
         for element, item in zip(given.elements(), kept, strict=True):
             _compare(element, item)
     elif isinstance(kept, bool | int) and type(given.value) is not type(kept):
-        raise given.wrong(type(kept).__name__)
+        raise given.wrong(type_name(kept))
     elif isinstance(kept, float) and type(given.value) not in (int, float):
-        raise given.wrong("float")
+        raise given.wrong(type_name(kept))

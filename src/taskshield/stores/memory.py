@@ -1,9 +1,8 @@
-"""A store in memory: for tests, and for servers that need not remember past their end."""
+"""A store in memory, for tests and for servers whose data may be lost when they stop."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
 
 from taskshield.core.errors import StoreConflict, StoreError
 from taskshield.core.store import (
@@ -20,25 +19,26 @@ from taskshield.core.store import (
     Tally,
 )
 from taskshield.stores.approval_expiry import as_of, utc_now
-from taskshield.stores.paging import Place, checked_limit, page, place, read_cursor
+from taskshield.stores.memory_rows import MemoryRows
+from taskshield.stores.paging import Place, checked_limit, place
 from taskshield.stores.storable_text import check_names, check_names_of
-
-T = TypeVar("T")
 
 _LISTED = fields(ListedSession)
 _COUNTED = fields(Tally)
 
+_DUPLICATE = "The store already holds this row."
+
 
 class MemoryStore:
-    """Keeps the newest rows of each kind, and forgets the others."""
+    """Keeps the newest rows of each kind and drops the others."""
 
     def __init__(self, *, kept: int = 10_000) -> None:
-        self._sessions = _Rows[StoredSession](kept, place)
-        self._records = _Rows[AuditRecord](kept, place)
-        self._approvals = _Rows[Approval](kept, place)
-        self._aliases = _Rows[_Alias](kept, lambda alias: Place(alias.at, 0, alias.name))
-        self._labels = _Rows[Label](kept, place)
-        self._logins = _Rows[Login](kept, lambda login: Place(login.created_at, 0, login.id))
+        self._sessions = MemoryRows[StoredSession](kept, place)
+        self._records = MemoryRows[AuditRecord](kept, place)
+        self._approvals = MemoryRows[Approval](kept, place)
+        self._aliases = MemoryRows[_Alias](kept, lambda alias: Place(alias.at, 0, alias.name))
+        self._labels = MemoryRows[Label](kept, place)
+        self._logins = MemoryRows[Login](kept, lambda login: Place(login.created_at, 0, login.id))
         self._keys: dict[str, ApiKey] = {}
 
     async def session(self, tenant: str, id: str) -> StoredSession | None:
@@ -64,12 +64,12 @@ class MemoryStore:
         check_names(*names)
         now = self._sessions.get(session.tenant, session.id)
         if (0 if now is None else now.version) != session.version - 1:
-            raise StoreConflict("another write of this session came first")
+            raise StoreConflict("Another request changed this session first. Try again.")
         if not (
             self._records.lacks([(row.tenant, row.id) for row in records])
             and self._approvals.lacks([(row.tenant, row.id) for row in approvals])
         ):
-            raise StoreError("the store refused a row that it holds already")
+            raise StoreError(_DUPLICATE)
         created_at = session.created_at if now is None else now.created_at
         self._sessions.put(session.tenant, session.id, replace(session, created_at=created_at))
         for record in records:
@@ -175,7 +175,7 @@ class MemoryStore:
         """Keep a new login."""
         check_names(login.id, login.key)
         if not self._logins.lacks([("", login.id)]):
-            raise StoreError("the store refused a row that it holds already")
+            raise StoreError(_DUPLICATE)
         self._logins.put("", login.id, login)
 
     async def login(self, id: str) -> Login | None:
@@ -191,7 +191,7 @@ class MemoryStore:
         """Keep a new key."""
         check_names(key.id, key.tenant, key.hash)
         if key.id in self._keys or await self.key(key.hash) is not None:
-            raise StoreError("the store refused a row that it holds already")
+            raise StoreError(_DUPLICATE)
         self._keys[key.id] = key
 
     async def key(self, hash: str) -> ApiKey | None:
@@ -215,8 +215,8 @@ class MemoryStore:
         """Forget what is too old or too much; `keep` counts for each tenant and kind of row."""
         now = utc_now()
         cutoff = None if older_than is None else now - older_than
-        over = [login.id for login in self._logins.of("") if login.expires_at <= now]
-        return sum(self._logins.remove("", id) for id in over) + sum(
+        expired = [login.id for login in self._logins.of("") if login.expires_at <= now]
+        return sum(self._logins.remove("", id) for id in expired) + sum(
             rows.prune(cutoff, keep)
             for rows in (
                 self._sessions,
@@ -241,50 +241,6 @@ class _Alias:
     at: datetime
 
 
-class _Rows(Generic[T]):
-    """Rows by tenant and id. What was written longest ago is forgotten first."""
-
-    def __init__(self, kept: int, place: Callable[[T], Place]) -> None:
-        self._kept = kept
-        self._place = place
-        self._rows: dict[tuple[str, str], T] = {}
-
-    def get(self, tenant: str, id: str) -> T | None:
-        return self._rows.get((tenant, id))
-
-    def lacks(self, keys: Sequence[tuple[str, str]]) -> bool:
-        return len(set(keys)) == len(keys) and self._rows.keys().isdisjoint(keys)
-
-    def put(self, tenant: str, id: str, row: T) -> None:
-        self._rows.pop((tenant, id), None)
-        self._rows[tenant, id] = row
-        if len(self._rows) > self._kept:
-            del self._rows[next(iter(self._rows))]
-
-    def remove(self, tenant: str, id: str) -> bool:
-        return self._rows.pop((tenant, id), None) is not None
-
-    def of(self, tenant: str) -> list[T]:
-        return [row for (owner, _), row in self._rows.items() if owner == tenant]
-
-    def page(self, rows: Iterable[T], after: str | None, limit: int) -> Page[T]:
-        checked_limit(limit)
-        start = None if after is None else read_cursor(after)
-        left = [row for row in rows if start is None or self._place(row) < start]
-        return page(sorted(left, key=self._place, reverse=True), limit, self._place)
-
-    def prune(self, cutoff: datetime | None, keep: int | None) -> int:
-        before = len(self._rows)
-        for tenant in {owner for owner, _ in self._rows}:
-            own = [(id, row) for (owner, id), row in self._rows.items() if owner == tenant]
-            own.sort(key=lambda item: self._place(item[1]), reverse=True)
-            for number, (id, row) in enumerate(own):
-                old = cutoff is not None and self._place(row).time < cutoff
-                if old or (keep is not None and number >= keep):
-                    del self._rows[tenant, id]
-        return before - len(self._rows)
-
-
 def _listed(session: StoredSession) -> ListedSession:
     return ListedSession(**{each.name: getattr(session, each.name) for each in _LISTED})
 
@@ -294,9 +250,9 @@ def _tally(record: AuditRecord) -> Tally:
 
 
 def _fits(record: AuditRecord, query: AuditQuery) -> bool:
-    asked = ("session", "action", "check", "tier", "judge", "surface", "agent")
+    names = ("session", "action", "check", "tier", "judge", "surface", "agent")
     return (
-        all(getattr(query, name) in (None, getattr(record, name)) for name in asked)
+        all(getattr(query, name) in (None, getattr(record, name)) for name in names)
         and (query.since is None or query.since <= record.at)
         and (query.until is None or record.at < query.until)
         and (query.words is None or query.words.casefold() in record.summary.casefold())

@@ -23,13 +23,13 @@ async def open_store(url: str) -> Store:
             return await _open_sqlite(rest)
         case "postgresql" | "postgres" if rest.startswith("//"):
             return await _open_postgres(rest)
-    raise ConfigError(f"the URL of the store must be one of {_FORMS}")
+    raise ConfigError(f"The URL of the store is not valid. Use one of {_FORMS}.")
 
 
 async def _open_sqlite(rest: str) -> Store:
     path = rest.removeprefix("///")
     if path == rest or path in ("", ":memory:") or "?" in path or "\0" in path:
-        raise ConfigError(f"the URL of the store names no file; it must be one of {_FORMS}")
+        raise ConfigError(f"The URL of the store names no SQLite file. Use one of {_FORMS}.")
     # The libraries are heavy and optional, and a store in memory needs none of them.
     try:
         from taskshield.stores.sql.sqlite import open_sqlite

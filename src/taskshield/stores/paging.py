@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Where a row stands: by time, then by number, then by id."""
+    """The position of a row: by time, then by number, then by id."""
 
     time: datetime
     number: int
@@ -30,7 +30,7 @@ Placed: TypeAlias = ListedSession | AuditRecord | Approval | Label
 
 
 def place(row: Placed) -> Place:
-    """Where this row stands among its kind."""
+    """The position of this row among the rows of its kind."""
     match row:
         case ListedSession():
             return Place(row.updated_at, 0, row.id)
@@ -51,13 +51,13 @@ def page(rows: Sequence[T], limit: int, at: Callable[[T], Place]) -> Page[T]:
 
 
 def checked_limit(limit: int) -> int:
-    """The limit, if it is one.
+    """The limit, checked.
 
     Raises:
         WireFormatError: It is less than one.
     """
     if limit < 1:
-        raise WireFormatError("limit: at least 1 is needed")
+        raise WireFormatError("limit: must be at least 1")
     return limit
 
 
@@ -75,7 +75,9 @@ def read_cursor(cursor: str) -> Place:
             return found
     except (ValueError, TypeError, OverflowError, RecursionError):
         pass
-    raise WireFormatError("after: not a cursor that was given out with a page")
+    raise WireFormatError(
+        "after: not a cursor of this server; use the one that came with the last page"
+    )
 
 
 def _cursor(place: Place) -> str:

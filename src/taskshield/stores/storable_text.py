@@ -1,4 +1,4 @@
-"""Texts from outside, made fit for any database."""
+"""Encodes texts from outside so that any database can store them."""
 
 import re
 from collections.abc import Sequence
@@ -35,7 +35,9 @@ def check_names(*names: str) -> None:
         WireFormatError: One of them is.
     """
     if any(len(storable(name).encode()) > NAME_BYTES for name in names):
-        raise WireFormatError(f"an id or a name is longer than {NAME_BYTES} bytes")
+        raise WireFormatError(
+            f"An id or a name is longer than {NAME_BYTES} bytes. Use a shorter one."
+        )
 
 
 def check_names_of(

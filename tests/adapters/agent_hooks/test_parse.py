@@ -269,7 +269,7 @@ def damaged(draw: st.DrawFn) -> Context:
 
 
 @given(context=damaged() | ANYTHING)
-def test_any_json_is_read_or_refused_without_telling_what_was_in_it(context: object) -> None:
+def test_any_json_is_read_or_refused_without_quoting_it(context: object) -> None:
     try:
         parse.parse(context)
     except WireFormatError as error:

@@ -13,7 +13,7 @@ def body_error(body: object) -> WireFormatError:
     return caught.value
 
 
-def test_a_bad_body_names_its_place_and_azures_own_words() -> None:
+def test_an_invalid_body_has_a_target_and_azures_code() -> None:
     wrong = {"messages": [{"source": "Prompt", "role": "User", "contents": ""}]}
     error = errors.invalid_request_body(body_error(wrong))
     assert error.status == 400
@@ -54,7 +54,9 @@ def test_an_error_without_a_path_has_no_target() -> None:
         (errors.of_status(599, "no"), 599, "InternalError"),
     ],
 )
-def test_each_error_says_its_code_twice(error: AzureError, status: int, code: str) -> None:
+def test_each_error_has_its_code_in_the_body_and_in_a_header(
+    error: AzureError, status: int, code: str
+) -> None:
     assert error.status == status
     assert error.headers["x-ms-error-code"] == code
     assert error.body == {"error": {"code": code, "message": error.message}}
@@ -78,5 +80,5 @@ def test_an_unknown_api_version_is_answered_with_those_that_are_known() -> None:
         (errors.internal_error(), None),
     ],
 )
-def test_clients_are_told_when_to_try_again(error: AzureError, after: str | None) -> None:
+def test_a_busy_answer_says_when_to_try_again(error: AzureError, after: str | None) -> None:
     assert error.headers.get("Retry-After") == after

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from taskshield import Decision, Shield, Tier
 from taskshield.adapters.claude_code import events
-from taskshield.adapters.claude_code.answers import broken, render
+from taskshield.adapters.claude_code.answers import render, render_failure
 from taskshield.adapters.claude_code.events import OtherEvent, ToolResult, ToolUse, UserPrompt
 from taskshield.core.errors import JudgeUnavailable, WireFormatError
 from taskshield.core.levels import Level
@@ -104,7 +104,7 @@ def test_a_call_without_an_id_is_found_again() -> None:
     assert isinstance(other, ToolUse) and other.call.id != before.call.id
 
 
-def test_a_result_is_read_to_the_last_word() -> None:
+def test_every_text_in_a_result_is_read() -> None:
     event = events.parse(result({"stdout": "one", "stderr": "two", "interrupted": False}))
     assert isinstance(event, ToolResult)
     assert event.message.text == "one\ntwo" and not event.message.is_error
@@ -116,7 +116,7 @@ def test_a_result_is_read_to_the_last_word() -> None:
 def test_other_events_get_an_empty_answer() -> None:
     event = events.parse({"hook_event_name": "Stop"})
     assert event == OtherEvent(name="Stop")
-    assert broken(event, "x") == {}
+    assert render_failure(event, "x") == {}
     with Shield(judge()) as shield:
         assert render(event, shield.session().user("Pay Bob.")) == {}
 
@@ -208,7 +208,7 @@ def test_redaction_of_a_servers_tool_is_understood_by_older_versions_too() -> No
     assert answer["updatedToolOutput"] == answer["updatedMCPToolOutput"] == expected
 
 
-def test_a_withheld_result_is_blocked_and_gone() -> None:
+def test_a_withheld_result_is_blocked_and_replaced() -> None:
     answer = answered(
         PROMPT, use(), result({"stdout": "x", "ok": True}), down=True, output_outage="withhold"
     )
@@ -222,15 +222,15 @@ def test_a_withheld_result_is_blocked_and_gone() -> None:
 @pytest.mark.parametrize(
     ("down", "policy"), [(False, {"output": "redact"}), (True, {"output_outage": "withhold"})]
 )
-def test_an_error_that_must_not_be_seen_stops_everything(down: bool, policy: Any) -> None:
+def test_a_withheld_error_stops_the_agent(down: bool, policy: Any) -> None:
     answer = answered(PROMPT, use(), failure(PLANTED), down=down, **policy)
     assert answer["continue"] is False and PLANTED not in answer["stopReason"]
 
 
 @pytest.mark.parametrize("payload", [None, PROMPT, use(), result({"stdout": "x"}), failure("x")])
-def test_a_broken_hook_never_lets_anything_pass(payload: dict[str, Any] | None) -> None:
+def test_a_failed_check_never_lets_anything_pass(payload: dict[str, Any] | None) -> None:
     event = None if payload is None else events.parse(payload)
-    answer = broken(event, "the store cannot be used")
+    answer = render_failure(event, "the store cannot be used")
     stops = answer.get("continue") is False
     blocks = answer.get("decision") == "block"
     denies = "deny" in json.dumps(answer)
@@ -238,7 +238,7 @@ def test_a_broken_hook_never_lets_anything_pass(payload: dict[str, Any] | None) 
     assert "the store cannot be used" in json.dumps(answer)
 
 
-def test_the_tools_of_claude_code_have_the_risk_that_they_have() -> None:
+def test_the_built_in_tools_have_their_risk_tiers() -> None:
     tools = {spec.name: spec for spec in events.BUILT_IN}
     tiers = {name: tier_of(name, tools, Policy()) for name in tools}
     assert tiers == {
@@ -271,7 +271,7 @@ def test_the_tools_of_claude_code_have_the_risk_that_they_have() -> None:
         (use(tool_use_id=3), "tool_use_id"),
     ],
 )
-def test_what_an_event_needs_is_needed(payload: object, path: str) -> None:
+def test_the_required_fields_of_an_event_are_required(payload: object, path: str) -> None:
     with pytest.raises(WireFormatError, match=f"^{path}: "):
         events.parse(payload)
 
@@ -305,7 +305,7 @@ NEARLY = st.fixed_dictionaries(
 
 
 @given(payload=NEARLY | ANYTHING)
-def test_any_json_is_read_or_refused_without_telling_what_was_in_it(payload: object) -> None:
+def test_any_json_is_read_or_refused_without_quoting_it(payload: object) -> None:
     try:
         events.parse(payload)
     except WireFormatError as error:
@@ -318,7 +318,7 @@ def test_any_json_is_read_or_refused_without_telling_what_was_in_it(payload: obj
 def test_any_response_can_be_answered(response: object) -> None:
     event = events.parse(result(response))
     assert isinstance(event, ToolResult)
-    answer: Any = broken(event, "x")
+    answer: Any = render_failure(event, "x")
     left = events.parse(result(answer["hookSpecificOutput"]["updatedToolOutput"]))
     assert isinstance(left, ToolResult)
     assert set(left.message.text.splitlines()) <= {"[withheld by Task Shield]"}

@@ -179,10 +179,16 @@ def test_a_message_without_content_is_still_a_message(empty: object) -> None:
     ("payload", "message"),
     [
         ([user(USE)], "messages[0].content[0]: only an assistant message can call tools"),
-        ([{"role": "tool", "content": "x"}], "messages[0].role: one of system, user, assistant"),
+        (
+            [{"role": "tool", "content": "x"}],
+            "messages[0].role: must be one of system, user, assistant",
+        ),
         ([{"role": "user"}], "messages[0].content: a string or a list of blocks is needed"),
-        ([user("x")], "messages[0].content[0]: an object is needed, found str"),
-        ([user({"type": "text", "text": 1})], "content[0].text: a string is needed, found int"),
+        ([user("x")], "messages[0].content[0]: an object is needed, found a string"),
+        (
+            [user({"type": "text", "text": 1})],
+            "content[0].text: a string is needed, found a whole number",
+        ),
         ([assistant({**USE, "name": None})], "content[0].name: a string is needed"),
         ([assistant({**USE, "input": 1})], "content[0].input: a string or an object is needed"),
         ([user(result(is_error="yes"))], "content[0].is_error: true or false is needed"),

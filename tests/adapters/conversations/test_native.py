@@ -79,7 +79,10 @@ def test_an_empty_text_is_no_part() -> None:
         (wire({"level": "root"}), "messages[0].level: Input should be 'system'"),
         (wire({"level": "user", "role": "x"}), "messages[0].role: Extra inputs"),
         (wire({"level": "user", "text": 3}), "messages[0].text: Input should be a valid string"),
-        (wire({"level": "user", "text": "", "parts": []}), "messages[0]: text and parts exclude"),
+        (
+            wire({"level": "user", "text": "", "parts": []}),
+            "messages[0]: a message has either text or parts",
+        ),
         (wire({"level": "user", "parts": ["x"]}), "messages[0].parts[0]: Input should be"),
         (wire({"level": "user", "parts": [{"kind": 3}]}), "parts[0].kind: Input should be a valid"),
         (wire({"level": "user", "parts": [{}]}), "messages[0].parts[0].text: Field required"),

@@ -57,7 +57,7 @@ def test_ids_and_the_layout_of_arguments_make_no_other_message() -> None:
     assert found(*steps) == [[ASK, first, output("x", "other")]]
 
 
-def test_a_call_that_was_made_twice_is_said_once() -> None:
+def test_a_repeated_model_call_is_added_once() -> None:
     assert found(step(1, [ASK], [DONE]), step(2, [ASK], [DONE]), step(3, [ASK], [])) == [
         [ASK, DONE]
     ]
@@ -103,7 +103,7 @@ def test_parts_of_one_call_are_put_together() -> None:
     assert found(*reversed(parts)) == [[ORDER, ASK, DONE]]
 
 
-def test_runs_of_tools_answer_calls_that_no_model_was_told_of() -> None:
+def test_tool_runs_answer_calls_whose_output_no_model_call_holds() -> None:
     two = Message(
         level=Level.ASSISTANT,
         tool_calls=(*called("find", "c1").tool_calls, *called("find", "c2").tool_calls),

@@ -7,7 +7,7 @@ import pytest
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.traces.inspect_log import is_log, is_sample, name, parse, samples
 from taskshield.core.errors import WireFormatError
-from tests.adapters.telling import Told, told
+from tests.adapters.message_tuples import MessageTuple, as_tuples
 
 CALL = {"id": "c1", "function": "bash", "arguments": {"cmd": "ls"}, "type": "function"}
 MESSAGES: list[dict[str, Any]] = [
@@ -17,7 +17,7 @@ MESSAGES: list[dict[str, Any]] = [
     {"role": "tool", "content": "a.txt", "tool_call_id": "c1", "function": "bash"},
     {"role": "assistant", "content": [{"type": "text", "text": "There is a.txt."}]},
 ]
-DONE: list[Told] = [
+DONE: list[MessageTuple] = [
     ("system", "You are a careful administrator.", (), None),
     ("user", "List the files.", (), None),
     ("assistant", "I look.", ('bash({"cmd": "ls"})',), None),
@@ -30,8 +30,8 @@ def sample(*messages: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"id": "task-1", "epoch": 2, "input": "?", "messages": list(messages), **fields}
 
 
-def read(value: dict[str, Any]) -> list[Told]:
-    return told(parse(Field(value=value, key="sample")))
+def read(value: dict[str, Any]) -> list[MessageTuple]:
+    return as_tuples(parse(Field(value=value, key="sample")))
 
 
 def test_a_sample() -> None:
@@ -64,7 +64,7 @@ def test_content_that_stands_apart(reference: str) -> None:
     assert read(sample(message))[0][1] == f"{reference}0f3a"
 
 
-def test_reasoning_is_left_out_and_pictures_are_told() -> None:
+def test_reasoning_is_left_out_and_pictures_are_unreadable_parts() -> None:
     content = [
         {"type": "reasoning", "reasoning": "Hm."},
         {"type": "image", "image": "data:image/png;base64,aGk="},

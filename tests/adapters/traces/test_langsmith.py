@@ -10,10 +10,10 @@ from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.traces.assembly import Piece, conversations
 from taskshield.adapters.traces.langsmith import is_run, read, runs
 from taskshield.core.errors import WireFormatError
-from tests.adapters.telling import Told, told
+from tests.adapters.message_tuples import MessageTuple, as_tuples
 
 TRACE = "0190e1f2-0000-7000-8000-000000000001"
-DONE: list[Told] = [
+DONE: list[MessageTuple] = [
     ("user", "Summarise my newest mail.", (), None),
     ("assistant", "", ('read_mail({"folder": "in"})',), None),
     ("tool", "Lunch on Friday?", (), "c1"),
@@ -63,9 +63,9 @@ def pieces(*payloads: dict[str, Any]) -> list[Piece]:
     return [piece for piece in found if piece is not None]
 
 
-def only(*payloads: dict[str, Any]) -> list[Told]:
+def only(*payloads: dict[str, Any]) -> list[MessageTuple]:
     (conversation,) = conversations(pieces(*payloads))
-    return told(conversation)
+    return as_tuples(conversation)
 
 
 def test_a_run_is_known_by_its_type_and_inputs() -> None:
@@ -85,7 +85,7 @@ def test_constructors_that_do_not_say_their_type() -> None:
     assert only(llm(1, [bare], chunk))[1] == ("assistant", "Lunch on \nFriday.", (), None)
 
 
-def test_what_stands_twice_in_a_message_is_read_once() -> None:
+def test_duplicates_within_a_message_are_read_once() -> None:
     blocks = [
         {"type": "thinking", "thinking": "The mail first."},
         {"type": "text", "text": "I look."},
@@ -134,7 +134,7 @@ def test_a_prompt_that_is_bare_text() -> None:
     assert found == [DONE[0], DONE[3]]
 
 
-def test_a_run_of_a_tool_fills_in_what_no_model_was_told() -> None:
+def test_a_tool_run_adds_output_that_no_model_call_holds() -> None:
     output = {"output": {"content": "Lunch on Friday?", "type": "tool", "tool_call_id": "c1"}}
     tool = run(2, "tool", {"folder": "in"}, output, name="read_mail")
     assert only(llm(1, [TASK], CALL), tool) == DONE[:3]
@@ -142,7 +142,7 @@ def test_a_run_of_a_tool_fills_in_what_no_model_was_told() -> None:
     assert only(llm(1, [TASK], CALL), {**plain, "name": "read_mail"}) == DONE[:3]
 
 
-def test_a_tool_that_failed_tells_its_error() -> None:
+def test_a_failed_tool_reports_its_error() -> None:
     tool = run(2, "tool", {"folder": "in"}, None, name="read_mail", error="no such folder")
     assert only(llm(1, [TASK], CALL), tool)[2] == ("tool", "no such folder", (), "c1")
 
@@ -183,7 +183,7 @@ def test_columns_of_an_export_are_json_text() -> None:
     for column in ("inputs", "outputs", "extra"):
         whole[column] = json.dumps(whole[column])
     (conversation,) = conversations(pieces(whole))
-    assert told(conversation) == DONE[:2]
+    assert as_tuples(conversation) == DONE[:2]
     assert [spec.name for spec in conversation.tools] == ["read_mail"]
 
 
@@ -198,7 +198,7 @@ def test_times_in_milliseconds() -> None:
     assert only(second, first) == DONE
 
 
-def test_a_message_that_is_none_is_refused() -> None:
+def test_a_value_that_is_no_message_is_refused() -> None:
     with pytest.raises(WireFormatError):
         pieces(run(1, "llm", {"messages": [{"role": "wizard", "content": "?"}]}, {}))
 

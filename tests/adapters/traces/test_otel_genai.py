@@ -13,7 +13,7 @@ from taskshield.adapters.traces.assembly import Piece, conversations
 from taskshield.adapters.traces.otel_genai import is_batch, is_record, read, records
 from taskshield.core.errors import WireFormatError
 from taskshield.core.messages import Conversation
-from tests.adapters.telling import told
+from tests.adapters.message_tuples import as_tuples
 
 TRACE = "5b8efff798038103d269b633813fc60c"
 TASK = {"role": "user", "parts": [{"type": "text", "content": "Summarise my newest mail."}]}
@@ -95,7 +95,7 @@ def only(payload: object) -> Conversation:
 def test_two_calls_of_a_model_are_one_conversation(written: Any) -> None:
     first = chat(1, written([TASK]), written([CALL]))
     second = chat(3, written([TASK, CALL, OUTPUT]), written([ANSWER]))
-    assert told(only(batch(second, first))) == DONE
+    assert as_tuples(only(batch(second, first))) == DONE
 
 
 def test_a_trace_is_known_by_the_conversation_that_it_belongs_to() -> None:
@@ -114,27 +114,28 @@ def test_tools_and_instructions_are_read() -> None:
     }
     found = only(batch(chat(1, [TASK], [CALL], **more)))
     assert [spec.name for spec in found.tools] == ["read_mail"]
-    assert told(found)[0] == ("system", "You help with mail.", (), None)
+    assert as_tuples(found)[0] == ("system", "You help with mail.", (), None)
 
 
 def test_instructions_that_are_bare_text() -> None:
     found = only(batch(chat(1, [TASK], [CALL], **{"gen_ai.system_instructions": "You help."})))
-    assert told(found)[0] == ("system", "You help.", (), None)
+    assert as_tuples(found)[0] == ("system", "You help.", (), None)
 
 
-def test_a_time_that_is_none_is_no_error() -> None:
+def test_an_invalid_time_is_no_error() -> None:
     first = chat(1, [TASK, CALL, OUTPUT], [ANSWER])
     assert (
-        told(only(batch({**first, "startTimeUnixNano": "soon", "endTimeUnixNano": None}))) == DONE
+        as_tuples(only(batch({**first, "startTimeUnixNano": "soon", "endTimeUnixNano": None})))
+        == DONE
     )
 
 
 def test_output_of_a_tool_in_a_message_of_the_user_is_not_the_users() -> None:
     output = {**OUTPUT, "role": "user"}
-    assert told(only(batch(chat(1, [TASK, CALL, output], [ANSWER])))) == DONE
+    assert as_tuples(only(batch(chat(1, [TASK, CALL, output], [ANSWER])))) == DONE
 
 
-def test_a_run_of_a_tool_fills_in_what_no_model_was_told() -> None:
+def test_a_tool_run_adds_output_that_no_model_call_holds() -> None:
     run = span(
         2,
         "execute_tool",
@@ -145,7 +146,7 @@ def test_a_run_of_a_tool_fills_in_what_no_model_was_told() -> None:
             "gen_ai.tool.call.result": "Lunch on Friday?",
         },
     )
-    assert told(only(batch(run, chat(1, [TASK], [CALL])))) == DONE[:3]
+    assert as_tuples(only(batch(run, chat(1, [TASK], [CALL])))) == DONE[:3]
 
 
 def test_an_agents_span_is_read_where_models_left_no_messages() -> None:
@@ -162,10 +163,10 @@ def test_an_agents_span_is_read_where_models_left_no_messages() -> None:
             "gen_ai.tool.call.result": {"subject": "Lunch on Friday?"},
         },
     )
-    assert told(only(batch(run, span(3, "chat"), agent))) == DONE
+    assert as_tuples(only(batch(run, span(3, "chat"), agent))) == DONE
 
 
-def test_spans_of_anything_else_are_passed_over() -> None:
+def test_other_spans_are_skipped() -> None:
     query = {**span(1, "SELECT"), "attributes": attributes({"db.system": "sqlite"})}
     assert pieces(batch(query, span(2, "embeddings"))) == []
 
@@ -186,12 +187,12 @@ def test_tools_that_the_provider_ran_are_calls_with_outputs() -> None:
         },
         {"type": "text", "content": "It is 95."},
     ]
-    found = told(only(batch(chat(1, [TASK], [{"role": "assistant", "parts": parts}]))))
+    found = as_tuples(only(batch(chat(1, [TASK], [{"role": "assistant", "parts": parts}]))))
     assert [level for level, *_ in found] == ["user", "assistant", "tool", "assistant"]
     assert found[2] == ("tool", "95", (), "s1")
 
 
-def test_pictures_are_told_as_unreadable() -> None:
+def test_pictures_are_reported_as_unreadable() -> None:
     picture = {"type": "blob", "modality": "image", "content": "aGk="}
     message = {"role": "user", "parts": [picture, {"type": "text", "content": "What is it?"}]}
     first = only(batch(chat(1, [message], [ANSWER]))).messages[0]
@@ -230,7 +231,7 @@ def test_events_of_the_older_conventions_as_log_records() -> None:
     found = [old_event(at, *event) for at, event in enumerate(OLD_EVENTS)]
     logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": found}]}]}
     assert is_batch(logs)
-    assert told(only(logs)) == OLD_DONE
+    assert as_tuples(only(logs)) == OLD_DONE
 
 
 @pytest.mark.parametrize("wrapped", [True, False])
@@ -239,7 +240,7 @@ def test_events_of_the_older_conventions_in_a_span(wrapped: bool) -> None:
     for at, (name, body) in enumerate(OLD_EVENTS):
         held = {"gen_ai.event.content": json.dumps(body)} if wrapped else body
         events.append({"timeUnixNano": str(at), "name": name, "attributes": attributes(held)})
-    assert told(only(batch(span(1, "chat", events=events)))) == OLD_DONE
+    assert as_tuples(only(batch(span(1, "chat", events=events)))) == OLD_DONE
 
 
 def test_a_choice_that_is_text() -> None:
@@ -247,14 +248,14 @@ def test_a_choice_that_is_text() -> None:
     events = [{"name": "gen_ai.choice", "attributes": attributes(values)}]
     asked = {"gen_ai.input.messages": [TASK]}
     found = only(batch(span(1, "chat", events=events, values=asked)))
-    assert told(found)[-1] == ("assistant", '{"answer": "Lunch"}', (), None)
+    assert as_tuples(found)[-1] == ("assistant", '{"answer": "Lunch"}', (), None)
 
 
 def test_details_in_an_event_of_their_own() -> None:
     messages = {"gen_ai.input.messages": [TASK, CALL, OUTPUT], "gen_ai.output.messages": [ANSWER]}
     name = "gen_ai.client.inference.operation.details"
     event = {"name": name, "attributes": attributes(messages)}
-    assert told(only(batch(span(1, "chat", events=[event])))) == DONE
+    assert as_tuples(only(batch(span(1, "chat", events=[event])))) == DONE
 
 
 def test_what_a_span_and_its_event_both_hold_is_said_once() -> None:
@@ -264,7 +265,7 @@ def test_what_a_span_and_its_event_both_hold_is_said_once() -> None:
     both = span(1, "chat", values=messages, spanId=record["spanId"])
     logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}
     (found,) = conversations([*pieces(batch(both)), *pieces(logs)])
-    assert told(found) == DONE
+    assert as_tuples(found) == DONE
 
 
 def test_numbered_attributes_of_before_the_conventions() -> None:
@@ -283,7 +284,7 @@ def test_numbered_attributes_of_before_the_conventions() -> None:
         "gen_ai.completion.0.finish_reason": "stop",
     }
     found = {**span(1, "chat"), "attributes": attributes(values)}
-    assert told(only(batch(found))) == DONE
+    assert as_tuples(only(batch(found))) == DONE
 
 
 def test_a_span_by_itself() -> None:
@@ -291,10 +292,10 @@ def test_a_span_by_itself() -> None:
     assert is_record(found) and not is_batch(found)
     piece = read(Field(value=found, key="record"))
     assert piece is not None
-    assert told(conversations([piece])[0]) == DONE
+    assert as_tuples(conversations([piece])[0]) == DONE
 
 
-def test_messages_that_were_cut_short_are_not_taken_for_words_of_the_user() -> None:
+def test_truncated_messages_are_not_read_as_the_users_text() -> None:
     cut = json.dumps([TASK, CALL, OUTPUT])[:-20]
     with pytest.raises(WireFormatError, match="may have been cut short"):
         pieces(batch(chat(1, cut, [ANSWER])))
@@ -308,7 +309,7 @@ def test_messages_that_were_cut_short_are_not_taken_for_words_of_the_user() -> N
         {"role": "user", "parts": "words"},
     ],
 )
-def test_messages_that_are_none_are_refused(message: dict[str, Any]) -> None:
+def test_values_that_are_no_messages_are_refused(message: dict[str, Any]) -> None:
     with pytest.raises(WireFormatError):
         pieces(batch(chat(1, [message], [])))
 
@@ -345,4 +346,4 @@ def test_real_spans_of_an_instrumented_agent() -> None:
         return "Lunch on Friday?"
 
     asyncio.run(agent.run("Summarise my newest mail."))
-    assert told(only(as_dict(encode_spans(exported.get_finished_spans())))) == DONE
+    assert as_tuples(only(as_dict(encode_spans(exported.get_finished_spans())))) == DONE

@@ -9,7 +9,16 @@ from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.traces.assembly import Piece, conversations
 from taskshield.adapters.traces.request_logs import is_exchange, read
 from taskshield.core.errors import WireFormatError
-from tests.adapters.telling import ANSWER, CALL, DONE, FUNCTION, OUTPUT, TASK, Told, told
+from tests.adapters.message_tuples import (
+    ANSWER,
+    CALL,
+    DONE,
+    FUNCTION,
+    OUTPUT,
+    TASK,
+    MessageTuple,
+    as_tuples,
+)
 
 
 def completion(message: object) -> dict[str, Any]:
@@ -23,11 +32,11 @@ def pieces(*payloads: dict[str, Any]) -> list[Piece]:
     ]
 
 
-def only(*payloads: dict[str, Any]) -> list[Told]:
+def only(*payloads: dict[str, Any]) -> list[MessageTuple]:
     found = pieces(*payloads)
     assert len({piece.group for piece in found}) == 1
     (conversation,) = conversations(found)
-    return told(conversation)
+    return as_tuples(conversation)
 
 
 def test_what_is_an_exchange() -> None:
@@ -72,16 +81,16 @@ def test_several_answers_are_one_message() -> None:
     assert found == [DONE[0], ("assistant", "Lunch on Friday.", DONE[1][2], None)]
 
 
-def test_anthropics_wire() -> None:
+def test_an_exchange_in_anthropics_format() -> None:
     use = {"type": "tool_use", "id": "c1", "name": "read_mail", "input": {"folder": "in"}}
     asked = {"system": "You help.", "messages": [TASK], "tools": [{"name": "read_mail"}]}
     response = {"type": "message", "role": "assistant", "content": [use]}
     found = pieces({"request": asked, "response": response})
     assert [spec.name for spec in found[0].step.tools] == ["read_mail"]
-    assert told(conversations(found)[0]) == [("system", "You help.", (), None), *DONE[:2]]
+    assert as_tuples(conversations(found)[0]) == [("system", "You help.", (), None), *DONE[:2]]
 
 
-def test_the_wire_of_openais_responses() -> None:
+def test_an_exchange_in_the_format_of_openai_responses() -> None:
     call = {"type": "function_call", "id": "fc", "call_id": "c1", **FUNCTION}
     reasoning = {"type": "reasoning", "summary": []}
     response = {"object": "response", "output": [reasoning, call]}
@@ -93,6 +102,6 @@ def test_a_request_that_failed_has_no_answer(response: object) -> None:
     assert only({"request": {"messages": [TASK]}, "response": response}) == DONE[:1]
 
 
-def test_a_request_that_is_none_is_refused() -> None:
+def test_a_value_that_is_no_request_is_refused() -> None:
     with pytest.raises(WireFormatError):
         pieces({"request": {"prompt": "?"}, "response": None})

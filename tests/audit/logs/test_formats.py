@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from taskshield.audit.logs.formats import Part, Whole, split
 from taskshield.core.errors import WireFormatError
-from tests.adapters.telling import told
+from tests.adapters.message_tuples import as_tuples
 from tests.audit.log_files import agentdojo, chat_span, clean, hijacked, sample, spans
 
 ASK = {"role": "user", "content": "What is new?"}
@@ -78,7 +78,7 @@ def test_conversations_keep_their_names(payload: object, id: str) -> None:
 def test_the_system_message_of_an_agentdojo_run_comes_first() -> None:
     (found,) = read(agentdojo())
     assert isinstance(found, Whole)
-    assert told(found.conversation)[0] == ("system", "You help.", (), None)
+    assert as_tuples(found.conversation)[0] == ("system", "You help.", (), None)
 
 
 @pytest.mark.parametrize("payload", [{}, {"a": 1}, "words", 3, None, {"input": "words"}])

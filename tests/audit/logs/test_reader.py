@@ -8,7 +8,7 @@ from taskshield.audit.logs.conversation_window import CHARACTERS
 from taskshield.audit.logs.entries import Entry, Finished, Recorded, Unreadable
 from taskshield.audit.logs.input_files import find
 from taskshield.audit.logs.reader import entries
-from tests.adapters.telling import told
+from tests.adapters.message_tuples import as_tuples
 from tests.audit.log_files import chat_span, clean, hijacked, spans, traced, write
 
 
@@ -48,8 +48,7 @@ def test_unreadable_records_are_reported_and_affect_no_other(tmp_path: Path) -> 
         (2, "record: in no format that is known"),
         (
             3,
-            "messages[0].role: one of system, developer, user, assistant, tool, function is"
-            " needed, found str",
+            "messages[0].role: must be one of system, developer, user, assistant, tool, function",
         ),
         (4, "not JSON (line 2, column 1: Expecting property name enclosed in double quotes)"),
     ]
@@ -71,7 +70,7 @@ def test_spans_of_a_trace_that_lie_scattered_find_each_other(tmp_path: Path) -> 
         ("t2", 2, "opentelemetry"),
     ]
     (whole,) = conversations(read(write(tmp_path / "y.jsonl", hijacked(1))))
-    assert told(conversations(found)[0].conversation) == told(whole.conversation)
+    assert as_tuples(conversations(found)[0].conversation) == as_tuples(whole.conversation)
     assert isinstance(end, Finished) and end.closed_early == 0
 
 

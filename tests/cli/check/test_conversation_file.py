@@ -64,8 +64,8 @@ def test_a_folder_is_no_conversation(tmp_path: Path) -> None:
         ('{"messages":\n ]', "The file is not JSON (line 2, column 2: Expecting value)."),
         ("[" * 100_000, "The JSON is nested too deeply, or a number in it is too long."),
         ("9" * 5_000, "The JSON is nested too deeply, or a number in it is too long."),
-        ("42", "conversation: an object or a list of messages is needed, found int"),
-        ('{"messages": 1}', "messages: a list is needed, found int"),
+        ("42", "conversation: an object or a list of messages is needed, found a whole number"),
+        ('{"messages": 1}', "messages: a list is needed, found a whole number"),
         ("[]", "The conversation has no messages."),
     ],
 )

@@ -60,7 +60,7 @@ async def test_approvals_are_listed_by_status(store: Store) -> None:
 
 
 @stored
-async def test_of_many_who_decide_at_once_one_does(store: Store) -> None:
+async def test_of_many_decisions_at_once_only_the_first_counts(store: Store) -> None:
     await store.commit(SESSION, [], [APPROVAL])
     answers = await asyncio.gather(
         *(store.decide("acme", "a1", approve=n % 2 == 0, by=f"p{n}") for n in range(6))

@@ -40,11 +40,11 @@ async def test_a_key_is_revoked_once(store: Store) -> None:
 
 
 @pytest.mark.parametrize("fields", [{"id": "k2"}, {"hash": "other"}])
-def test_no_two_keys_are_alike(url: str, fields: dict[str, str]) -> None:
+def test_a_second_key_with_the_same_id_or_hash_is_refused(url: str, fields: dict[str, str]) -> None:
     @stored
     async def body(store: Store) -> None:
         await store.add_key(KEY)
-        with pytest.raises(StoreError, match="holds already"):
+        with pytest.raises(StoreError, match="already holds"):
             await store.add_key(key(**fields))
         assert await store.keys() == (KEY,)
 

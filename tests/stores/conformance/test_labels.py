@@ -10,7 +10,7 @@ from tests.stores.rows import LABEL, NOW, label, stored
 
 
 @stored
-async def test_the_last_word_counts(store: Store) -> None:
+async def test_the_last_label_counts(store: Store) -> None:
     await store.set_label(LABEL)
     assert (await store.labels("acme")).items == (LABEL,)
     other = label(label="right", note="\0 \ud800 it was fine", by="bob", at=NOW + timedelta(days=1))

@@ -30,8 +30,8 @@ async def test_a_login_that_has_expired_is_none_and_is_forgotten(store: Store) -
 
 
 @stored
-async def test_no_two_logins_are_alike(store: Store) -> None:
+async def test_a_second_login_with_the_same_id_is_refused(store: Store) -> None:
     await store.add_login(LOGIN)
-    with pytest.raises(StoreError, match="holds already"):
+    with pytest.raises(StoreError, match="already holds"):
         await store.add_login(login(key="other"))
     assert await store.login("l1") == LOGIN

@@ -41,7 +41,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize(("query", "ids"), QUERIES)
-def test_records_are_found_by_what_is_asked_of_them(url: str, query: AuditQuery, ids: str) -> None:
+def test_records_are_found_by_each_filter(url: str, query: AuditQuery, ids: str) -> None:
     given = {
         "a": record(),
         "b": record(session="s2"),
@@ -119,7 +119,7 @@ async def test_a_session_is_read_in_the_order_in_which_it_was_said(store: Store)
 
 
 @stored
-async def test_what_counts_of_records_is_read_without_them(store: Store) -> None:
+async def test_tallies_are_read_without_whole_records(store: Store) -> None:
     counted = record(
         id="new",
         at=NOW + SECOND,

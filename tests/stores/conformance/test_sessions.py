@@ -157,7 +157,7 @@ async def test_a_list_shows_what_a_session_is_about_without_its_state(store: Sto
 
 
 @stored
-async def test_a_cursor_or_limit_that_makes_no_sense_is_refused(store: Store) -> None:
+async def test_an_invalid_cursor_or_limit_is_refused(store: Store) -> None:
     with pytest.raises(WireFormatError, match="cursor"):
         await store.sessions("acme", after="nonsense")
     with pytest.raises(WireFormatError, match="limit"):
@@ -165,7 +165,7 @@ async def test_a_cursor_or_limit_that_makes_no_sense_is_refused(store: Store) ->
 
 
 @stored
-async def test_other_names_lead_to_the_session_that_got_them_last(store: Store) -> None:
+async def test_an_alias_leads_to_the_session_that_got_it_last(store: Store) -> None:
     await store.commit(SESSION, [], [], ["resp_1", "resp_2", "resp_2"])
     await store.commit(session(id="s2"), [], [], ["resp_1"])
     wanted = ["resp_1", "resp_2", "resp_3"]
@@ -173,7 +173,7 @@ async def test_other_names_lead_to_the_session_that_got_them_last(store: Store) 
 
 
 @stored
-async def test_a_write_that_came_too_late_names_nothing(store: Store) -> None:
+async def test_a_write_that_conflicts_stores_no_alias(store: Store) -> None:
     await store.commit(SESSION, [])
     with pytest.raises(StoreConflict):
         await store.commit(SESSION, [], [], ["resp"])
@@ -181,7 +181,7 @@ async def test_a_write_that_came_too_late_names_nothing(store: Store) -> None:
 
 
 @stored
-async def test_exactly_one_of_many_wins_each_version(store: Store) -> None:
+async def test_of_many_writes_of_a_version_exactly_one_succeeds(store: Store) -> None:
     async def write(worker: int) -> None:
         written = 0
         while written < 4:

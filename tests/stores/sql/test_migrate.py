@@ -49,7 +49,7 @@ async def execute(url: str, statement: str) -> None:
     await apart(url, lambda connection: connection.execute(text(statement)))
 
 
-def test_files_are_made_at_once_without_mixing_them_up(tmp_path: Path) -> None:
+def test_several_files_are_migrated_at_the_same_time(tmp_path: Path) -> None:
     async def body() -> None:
         urls = [f"sqlite:///{tmp_path / str(number)}.db" for number in range(6)]
         for store in await asyncio.gather(*map(open_store, urls)):
@@ -59,7 +59,7 @@ def test_files_are_made_at_once_without_mixing_them_up(tmp_path: Path) -> None:
     asyncio.run(body())
 
 
-def test_the_steps_lead_to_the_tables_as_they_are(lasting_url: str) -> None:
+def test_the_migrations_make_the_declared_tables(lasting_url: str) -> None:
     async def body() -> None:
         async with opened(lasting_url):
             pass
@@ -155,7 +155,7 @@ def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     assert names == [("taskshield_keys",)]
 
 
-def test_sessions_from_before_there_was_a_page_are_counted(lasting_url: str) -> None:
+def test_sessions_of_the_first_release_are_counted(lasting_url: str) -> None:
     async def body() -> None:
         await apart(lasting_url, _first_release)
         async with opened(lasting_url) as store:

@@ -32,7 +32,7 @@ def test_a_server_that_goes_away_and_comes_back(own_server: PostgresServer) -> N
                 store.commit(session(version=2), [record(id="d2")]),
                 store.ping(),
             ):
-                with pytest.raises(StoreError, match="the store cannot be used") as caught:
+                with pytest.raises(StoreError, match="The store cannot be used") as caught:
                     await attempt
                 assert PASSWORD not in str(caught.value)
             with pytest.raises(StoreError):
@@ -49,7 +49,7 @@ def test_a_server_that_goes_away_and_comes_back(own_server: PostgresServer) -> N
 def test_what_postgres_refuses(postgres: PostgresServer, database: str) -> None:
     wrong = "" if database == "none" else "another-secret"
     url = postgres.url(database, password=wrong or PASSWORD)
-    expected = "refused the login" if wrong else "no such database"
+    expected = "refused the user or the password" if wrong else "the database does not exist"
     with pytest.raises(StoreError, match=expected) as caught:
         asyncio.run(open_store(url))
     assert PASSWORD not in str(caught.value) and "another-secret" not in str(caught.value)

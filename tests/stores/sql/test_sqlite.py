@@ -53,9 +53,9 @@ def test_a_file_that_another_process_has_locked(
                 stdout=asyncio.subprocess.PIPE,
             )
             assert holder.stdout is not None and await holder.stdout.readline() == b"locked\n"
-            await cannot_be_written(store, "another process holds it locked")
+            await cannot_be_written(store, "another process has locked the file")
             assert await store.session("acme", "s1") is None  # can still be read
-            with pytest.raises(StoreError, match="another process holds it locked"):
+            with pytest.raises(StoreError, match="another process has locked the file"):
                 await open_store(sqlite_url)
             await holder.communicate(b"\n")
             await store.commit(SESSION, [RECORD])

@@ -1,7 +1,7 @@
-"""Agent Hooks 0.1, agent:evaluate: what a host tells about each of its eight interception points.
+"""Agent Hooks 0.1, agent:evaluate: reads the request of a host at each interception point.
 
-Owns the request. What the engine is to do about an event belongs to `agent_hooks_steps`, the answer
-to `agent_hooks_verdicts`.
+Owns the request. The messages that an event adds to a session belong to `steps`, the answer to
+`verdicts`.
 """
 
 import json
@@ -25,9 +25,9 @@ from taskshield.adapters.agent_hooks.events import (
     Role,
 )
 from taskshield.adapters.parsing.json_reader import Field, call_id, filled, json_text
-from taskshield.adapters.parsing.message_content import distinct, spoken
+from taskshield.adapters.parsing.message_content import readable_parts, with_distinct_ids
 from taskshield.adapters.parsing.request_body import root_of_body
-from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.errors import WireFormatError
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
@@ -59,7 +59,7 @@ def parse(body: bytes | object) -> Event:
     _check_domain(root)
     spec = root["spec"]
     if spec.text() != SPEC:
-        raise spec.refused(f"{SPEC} is needed")
+        raise spec.refused(f"must be {SPEC}, the only supported version")
     read = root["interception_point"].choice(_POINTS)
     sequence = _whole_number(root["sequence"])
     session = _filled_text(root["session"]["id"])
@@ -78,7 +78,7 @@ def parse(body: bytes | object) -> Event:
 
 
 def depth(value: object) -> int:
-    """Levels of objects and lists; of a checked value, which is not too deep to ask."""
+    """How many levels of objects and lists a checked value has."""
     if isinstance(value, dict):
         return 1 + max(map(depth, value.values()), default=0)
     if isinstance(value, list):
@@ -100,14 +100,14 @@ def _input(root: Field, sequence: int) -> _Read:
     given = root["input"]
     role = given["role"].choice(_ROLES)
     content = _present(given, "content")
-    parts = words_of(content) if role == "external" else spoken(content)
+    parts = output_parts(content) if role == "external" else readable_parts(content)
     return Input(role=role, message=Message(level=_INPUT_LEVELS[role], parts=filled(parts))), given
 
 
 def _pre_model_call(root: Field, sequence: int) -> _Read:
     messages = _required(root["messages"])
     system = tuple(
-        Message(level=Level.SYSTEM, parts=filled(spoken(_present(message, "content"))))
+        Message(level=Level.SYSTEM, parts=filled(readable_parts(_present(message, "content"))))
         for message in messages.elements()
         if message["role"].text() in _SYSTEM_ROLES
     )
@@ -123,8 +123,8 @@ def _post_model_call(root: Field, sequence: int) -> _Read:
     )
     message = Message(
         level=Level.ASSISTANT,
-        parts=filled(spoken(_present(response, "content"))),
-        tool_calls=distinct(calls, wire),
+        parts=filled(readable_parts(_present(response, "content"))),
+        tool_calls=with_distinct_ids(calls, wire),
     )
     payload = PostModelCall(
         model=root["model"]["id"].text(),
@@ -146,14 +146,14 @@ def _post_tool_call(root: Field, sequence: int) -> _Read:
     if is_error is None:
         raise root["tool_result"]["is_error"].wrong("true or false")
     message = Message(
-        level=Level.TOOL, parts=filled(words_of(value)), answers=call.id, is_error=is_error
+        level=Level.TOOL, parts=filled(output_parts(value)), answers=call.id, is_error=is_error
     )
     return PostToolCall(call=call, message=message), value
 
 
 def _output(root: Field, sequence: int) -> _Read:
     given = root["output"]
-    parts = filled(spoken(_present(given, "content")))
+    parts = filled(readable_parts(_present(given, "content")))
     return Output(message=Message(level=Level.ASSISTANT, parts=parts)), given
 
 
@@ -207,7 +207,7 @@ def _tool(field: Field) -> ToolSpec:
 def _agent(field: Field) -> Agent:
     framework = field["framework"]
     if _FRAMEWORK.fullmatch(framework.text()) is None:
-        raise framework.refused("lower-case letters, digits, _ and - are needed")
+        raise framework.refused("may only hold lower-case letters, digits, _ and -")
     return Agent(
         id=_filled_text(field["id"]),
         framework=framework.text(),
@@ -224,13 +224,13 @@ def _instant(field: Field) -> datetime:
             return instant.astimezone(UTC)
     except (ValueError, OverflowError):
         pass
-    raise field.refused("a date and time with its zone is needed")
+    raise field.refused("must be an ISO 8601 date and time with a time zone")
 
 
 def _whole_number(field: Field) -> int:
     value = field.value
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise field.wrong("a whole number from 0 on")
+        raise field.wrong("a whole number, 0 or greater,")
     return value
 
 
@@ -248,20 +248,22 @@ def _required(field: Field) -> Field:
 
 
 def _present(parent: Field, key: str) -> Field:
-    """A member that may be anything, but must be there."""
+    """A member that must be present, with any value."""
     if key not in parent.mapping():
         raise parent[key].refused("is missing")
     return parent[key]
 
 
 def _check_domain(root: Field) -> None:
-    """Refuse what hosts must not send: values that JSON has no words for, and too deep nesting."""
+    """Refuse values that are not valid JSON, and nesting that is too deep."""
     if depth(root.value) > MAX_DEPTH:
         raise root.refused(f"nested more than {MAX_DEPTH} levels deep")
     try:
         json.dumps(root.value, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:  # numbers that are none, or endless ones; half a character
-        raise root.refused("holds a number or a text that cannot be written as JSON") from None
+        raise root.refused(
+            "a number or a text in it is not valid in JSON (NaN, infinity or half a character)"
+        ) from None
 
 
 def _canonical(field: Field) -> str:

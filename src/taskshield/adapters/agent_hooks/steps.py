@@ -1,15 +1,15 @@
-"""Agent Hooks 0.1: what the engine is to do about an event, and what was seen before.
+"""Agent Hooks 0.1: plans what an event adds to a session, and remembers what was judged.
 
-A host announces the same thing more than once. A call comes in the model's answer and again when it
-is about to be made; the final text comes in the model's answer and again as output; the messages of
-pre_model_call repeat all that was said. Each is judged once. A server keeps a `Memory` for each
-session, beside the session's state, and asks:
+A host reports the same thing more than once. A call comes in the model's response and again before
+it is made; the final text comes in the model's response and again as output; pre_model_call repeats
+all messages. Each is judged once. A server keeps a `Memory` for each session, next to the session's
+state:
 
-    step = step_of(event, memory)
+    step = plan_step(event, memory)
     session.declare(*step.tools)
     decisions = [await session.add(message) for message in step.messages]
     verdict = step.answer or render(event, decisions[-1] if decisions else None)
-    memory = remembered(memory, event, decisions)
+    memory = remember(memory, event, decisions)
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookStep:
-    """What is to be done about an event."""
+    """What an event adds to its session, or the verdict that is already known."""
 
     tools: tuple[ToolSpec, ...] = ()
     """To be made known to the session."""
@@ -75,8 +75,8 @@ class HookStep:
     """The verdict, where it is known already."""
 
 
-def step_of(event: Event, memory: Memory) -> HookStep:
-    """What is to be done about this event, given what was seen in its session."""
+def plan_step(event: Event, memory: Memory) -> HookStep:
+    """What this event adds to its session, given what was judged before."""
     payload = event.payload
     match payload:
         case AgentStartup():
@@ -106,16 +106,16 @@ def step_of(event: Event, memory: Memory) -> HookStep:
             assert_never(unreachable)
 
 
-def remembered(
+def remember(
     memory: Memory, event: Event, decisions: Sequence[Decision], approval: str | None = None
 ) -> Memory:
     """The memory after an event.
 
     Args:
-        memory: What was known before.
-        event: What came.
-        decisions: On the messages of its step, all of them.
-        approval: Id of what a person is asked, where the last decision waits for one.
+        memory: The memory before the event.
+        event: The event.
+        decisions: The decisions on all messages of its step.
+        approval: Id of the approval that the last decision waits for, if it waits for one.
     """
     payload = event.payload
     match payload:
@@ -160,7 +160,7 @@ def remembered(
             return memory
 
 
-def forgotten(memory: Memory, fingerprints: frozenset[str]) -> Memory:
+def forget_calls(memory: Memory, fingerprints: frozenset[str]) -> Memory:
     """The memory without these calls. A person approved them, so they are judged again."""
     calls = {id: each for id, each in memory.calls.items() if each.fingerprint not in fingerprints}
     return replace(memory, calls=calls, said=None)

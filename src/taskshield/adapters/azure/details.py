@@ -10,12 +10,12 @@ _QUOTED = 200
 _REASON = 300
 
 
-def sentences(held: Sequence[Decision]) -> str:
+def sentences(blocked: Sequence[Decision]) -> str:
     """What is blocked and why, for people."""
-    return " ".join(sentence for decision in held for sentence in _sentences(decision))
+    return " ".join(sentence for decision in blocked for sentence in _sentences(decision))
 
 
-def rendered(decisions: Sequence[Decision], newest: Sequence[Decision]) -> dict[str, object]:
+def render(decisions: Sequence[Decision], newest: Sequence[Decision]) -> dict[str, object]:
     """All decisions with their findings; `newest` are those that the answer is about."""
     judged = {decision.id for decision in newest}
     return {

@@ -27,9 +27,9 @@ from taskshield.adapters.parsing.json_reader import (
     filled,
     only_assistant_calls,
 )
-from taskshield.adapters.parsing.message_content import distinct, spoken
+from taskshield.adapters.parsing.message_content import readable_parts, with_distinct_ids
 from taskshield.adapters.parsing.request_body import root_of_body
-from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.decisions import Decision
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.core.levels import Level
@@ -90,14 +90,14 @@ def render(decisions: Sequence[Decision], *, detailed: bool = False) -> dict[str
         JudgeUnavailable: The newest step could not be checked.
     """
     step = newest_step(decisions)
-    held = [decision for decision in step if _is_risk(decision)]
-    if not held and any(decision.check == "failed" for decision in step):
+    blocked = [decision for decision in step if _is_risk(decision)]
+    if not blocked and any(decision.check == "failed" for decision in step):
         raise JudgeUnavailable("the agent's newest step could not be checked")
-    answer: dict[str, object] = {"taskRiskDetected": bool(held)}
-    if held:
-        answer["details"] = details.sentences(held)
+    answer: dict[str, object] = {"taskRiskDetected": bool(blocked)}
+    if blocked:
+        answer["details"] = details.sentences(blocked)
     if detailed:
-        answer["taskshield"] = details.rendered(decisions, step)
+        answer["taskshield"] = details.render(decisions, step)
     return answer
 
 
@@ -133,7 +133,7 @@ def _message(field: Field, index: int) -> Message:
     return Message(
         level=level,
         parts=_parts(field["contents"], level),
-        tool_calls=distinct(calls, wire),
+        tool_calls=with_distinct_ids(calls, wire),
         answers=field["toolCallId"].text_or("") or None if level is Level.TOOL else None,
     )
 
@@ -149,8 +149,8 @@ def _parts(contents: Field, level: Level) -> tuple[Part, ...]:
     if not isinstance(contents.value, str | list):
         raise contents.wrong("a string or a list")
     if level is Level.TOOL:
-        return filled(words_of(contents))
-    parts = tuple(spoken(contents))
+        return filled(output_parts(contents))
+    parts = tuple(readable_parts(contents))
     if not parts or not _WITHOUT_TEXT.isdisjoint(parts):
         raise contents.refused(_EMPTY)
     return parts

@@ -1,12 +1,12 @@
 """Claude Code hooks: from decisions to answers.
 
-An aligned call gets no permission decision at all, but an empty answer: "allow" would skip the
-prompts by which the user grants permissions himself, and that a call serves the task does not mean
-that the user wants to give it away. Only who asks for it gets "allow".
+An aligned call gets an empty answer and no permission decision: "allow" would skip the prompts in
+which the user grants permissions, and a call that serves the task may still need one. "allow" is
+given only where the caller of `render` asks for it.
 
-Claude Code takes an HTTP status, an exit status or JSON that it does not expect for a hook that
-failed, and goes on without it. So when no decision could be made, `broken` says so in an answer
-that stops what would go on unchecked.
+Claude Code treats an unexpected HTTP status, exit status or JSON as a failed hook, and continues
+without it. When no decision could be made, the answer of `render_failure` therefore stops the step,
+so that nothing continues unchecked.
 """
 
 from typing import assert_never
@@ -46,7 +46,7 @@ def render(event: Event, decision: Decision, *, grant: bool = False) -> dict[str
             assert_never(unreachable)
 
 
-def broken(event: Event | None, why: str) -> dict[str, object]:
+def render_failure(event: Event | None, why: str) -> dict[str, object]:
     """The answer when nothing could be decided: the event was not understood, or a part failed.
 
     Args:
@@ -97,7 +97,7 @@ def _on_result(event: ToolResult, decision: Decision) -> dict[str, object]:
 
 
 def _withheld(event: ToolResult, reason: str) -> dict[str, object]:
-    """No word of the output reaches the model; an error cannot be replaced, so there all stops."""
+    """Hide the whole output from the model. Errors cannot be replaced, so they stop the agent."""
     if event.event == "PostToolUseFailure":
         return {"continue": False, "stopReason": reason}
     answer = _replaced(event, withheld(event.response))
@@ -105,7 +105,7 @@ def _withheld(event: ToolResult, reason: str) -> dict[str, object]:
 
 
 def _replaced(event: ToolResult, output: object, **more: str) -> dict[str, object]:
-    """An output in place of the tool's own. Older versions know another name for it."""
+    """Replace the tool's output. Older versions of Claude Code use another name for the field."""
     if isinstance(output, dict):
         output = {key: value for key, value in output.items() if key not in _COPIES}
     names = ["updatedToolOutput"]
@@ -123,7 +123,7 @@ def _specific(event: str, **members: object) -> dict[str, object]:
 
 
 def _question(decision: Decision) -> str:
-    """What the user is asked; feedback is meant for the agent."""
+    """The question for the user. Feedback is for the agent."""
     if decision.outage is not None:
         return "Task Shield could not check whether this call serves your request."
     reasons = (one_line(finding.reason, _REASON_LENGTH) for finding in decision.misaligned)

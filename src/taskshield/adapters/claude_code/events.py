@@ -1,9 +1,9 @@
 """Claude Code hooks: what the command line tool posts, or writes to a hook's standard input.
 
-Owns the request; the answer belongs to `claude_hooks_answers`. A tool of an MCP server keeps the
-name by which the user knows it (`mcp__server__tool`): settings, feedback and records all say the
-same. No tool of a server is declared, since its name is all that is known of it: such a tool is
-never taken for harmless. The tools that Claude Code has built in are known, see `BUILT_IN`.
+Owns the request; the answer belongs to `answers`. A tool of an MCP server keeps the name by which
+the user knows it (`mcp__server__tool`), in settings, feedback and records. Tools of servers are not
+declared, because only their names are known, so they never count as harmless. The built-in tools of
+Claude Code are known, see `BUILT_IN`.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from taskshield.adapters.parsing.json_reader import Field, filled, json_text
 from taskshield.adapters.parsing.request_body import root_of_body
-from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.tools import ToolAnnotations, ToolSpec
@@ -98,7 +98,7 @@ def _result(
     call = _call(root)
     message = Message(
         level=Level.TOOL,
-        parts=filled(words_of(response)),
+        parts=filled(output_parts(response)),
         answers=call.id,
         is_error=event == "PostToolUseFailure",
     )
@@ -110,7 +110,7 @@ def _result(
 def _session(root: Field) -> str:
     session = root["session_id"]
     if not session.text():
-        raise session.refused("must not be empty")
+        raise session.refused("must not be empty; it identifies the session")
     return session.text()
 
 

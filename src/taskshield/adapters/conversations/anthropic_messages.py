@@ -17,7 +17,7 @@ from taskshield.adapters.parsing.json_reader import (
     part,
     root_of,
 )
-from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation, Message, Part, ToolCall
 
@@ -92,7 +92,7 @@ def _call(block: Field, index: int, number: int) -> ToolCall:
 def _result(block: Field) -> Message:
     return Message(
         level=Level.TOOL,
-        parts=filled(words_of(block)),
+        parts=filled(output_parts(block)),
         answers=block["tool_use_id"].text_or("") or None,
         is_error=block["is_error"].flag() is True or _is_error(block["content"].value),
     )

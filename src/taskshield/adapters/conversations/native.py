@@ -90,7 +90,7 @@ class WireMessage(_Strict):
     @model_validator(mode="after")
     def _makes_sense(self) -> "WireMessage":
         if self.text is not None and self.parts is not None:
-            raise PydanticCustomError("content", "text and parts exclude each other")
+            raise PydanticCustomError("content", "a message has either text or parts, not both")
         if self.tool_calls and self.level != "assistant":
             raise PydanticCustomError("calls", "only an assistant message can call tools")
         if (self.answers is not None or self.is_error) and self.level != "tool":

@@ -15,7 +15,7 @@ from taskshield.adapters.parsing.json_reader import (
     part,
     root_of,
 )
-from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation, Message, Opaque, Part, Text, ToolCall
 
@@ -68,7 +68,7 @@ def _parts(field: Field, level: Level) -> Iterator[Part]:
     if isinstance(content.value, list):
         for element in content.elements():
             if level is Level.TOOL and element["type"].text() not in (*_WORDS, *_MEDIA):
-                yield from words_of(element)  # servers pass on what their tools return
+                yield from output_parts(element)  # servers pass on what their tools return
             else:
                 yield part(element, _WORDS)
     elif isinstance(content.value, str):

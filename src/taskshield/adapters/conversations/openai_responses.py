@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.json_reader import Field, arguments, checked, filled, part
-from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation, Message, Opaque, Part, Text, ToolCall
 from taskshield.core.tools import ToolSpec
@@ -222,7 +222,7 @@ def _result(field: Field) -> Iterator[Part]:
     if isinstance(kind, str) and kind in _MEDIA:
         yield Opaque(kind=kind)
     else:
-        yield from words_of(field)
+        yield from output_parts(field)
 
 
 def _tools(root: Field) -> Iterator[ToolSpec]:

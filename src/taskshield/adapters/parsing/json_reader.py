@@ -21,6 +21,17 @@ _SHOWN_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 _T = TypeVar("_T")
 
+_TYPE_NAMES: Mapping[type, str] = {
+    bool: "true or false",
+    dict: "an object",
+    float: "a decimal number",
+    int: "a whole number",
+    list: "a list",
+    str: "a string",
+    type(None): "nothing",
+}
+"""How errors call the types of JSON."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
@@ -90,18 +101,21 @@ class Field:
         """What one of a fixed set of words stands for."""
         word = self.text()
         if word not in choices:
-            raise self.wrong(f"one of {', '.join(choices)}")
+            raise self.refused(f"must be one of {', '.join(choices)}")
         return choices[word]
 
     def wrong(self, needed: str) -> WireFormatError:
         """The error for a value of the wrong kind."""
-        return WireFormatError(
-            f"{self.path}: {needed} is needed, found {type(self.value).__name__}"
-        )
+        return WireFormatError(f"{self.path}: {needed} is needed, found {type_name(self.value)}")
 
     def refused(self, reason: str) -> WireFormatError:
         """The error for a value of the right type that is not valid here."""
         return WireFormatError(f"{self.path}: {reason}")
+
+
+def type_name(value: object) -> str:
+    """What errors call the type of a value."""
+    return _TYPE_NAMES.get(type(value), type(value).__name__)
 
 
 def root_of(payload: object) -> Field:

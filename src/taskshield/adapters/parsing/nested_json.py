@@ -5,7 +5,7 @@ import json
 from taskshield.adapters.parsing.json_reader import Field, checked
 
 
-def structure(value: object, key: str) -> Field:
+def parse_nested(value: object, key: str) -> Field:
     """A value that is JSON or may be written as JSON text. Other text stays what it is.
 
     Raises:
@@ -18,5 +18,7 @@ def structure(value: object, key: str) -> Field:
     try:
         inner = json.loads(value)
     except (ValueError, RecursionError):
-        raise field.refused("JSON text that cannot be read; it may have been cut short") from None
+        raise field.refused(
+            "this JSON text cannot be read; it may have been cut short when it was recorded"
+        ) from None
     return checked(Field(value=inner, key=key))

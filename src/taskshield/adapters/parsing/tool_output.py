@@ -24,7 +24,7 @@ _UNREADABLE = frozenset({"blob", "data", "file_id", "signature"})
 _MEDIA_SOURCES = frozenset({"base64", "file", "url"})
 
 
-def words_of(field: Field) -> Iterator[Part]:
+def output_parts(field: Field) -> Iterator[Part]:
     """All the words in a result, however it is built.
 
     Types of results come and go, so this reads every string but for those known to hold no words.
@@ -33,18 +33,18 @@ def words_of(field: Field) -> Iterator[Part]:
         yield Text(text=field.value)
     elif isinstance(field.value, list):
         for element in field.elements():
-            yield from words_of(element)
+            yield from output_parts(element)
     elif isinstance(field.value, dict):
         kind = field.value.get("type")
         for member in field.members():
             if member.key == "source" and _is_media(member.value):
                 yield Opaque(kind=kind if isinstance(kind, str) else "source")
             elif member.key == "data" and kind == "text":
-                yield from words_of(member)
+                yield from output_parts(member)
             elif _is_unreadable(str(member.key)):
                 yield Opaque(kind=str(member.key))
             elif member.key not in _LABELS:
-                yield from words_of(member)
+                yield from output_parts(member)
 
 
 def _is_media(source: object) -> bool:

@@ -1,8 +1,8 @@
 """Messages in whichever of the usual shapes a log holds them.
 
-Tracers write down what a framework handed them: messages of OpenAI, Anthropic, LangChain or
-OpenTelemetry, as a list, alone, in an answer of a model, or as bare text. What is none of these is
-taken for words only where a single text is meant.
+Tracers record what a framework gave them: messages of OpenAI, Anthropic, LangChain or
+OpenTelemetry, as a list, alone, in a model's response, or as bare text. Another object is read as
+text only where it holds a single text.
 """
 
 from collections.abc import Iterable, Mapping

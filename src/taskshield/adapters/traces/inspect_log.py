@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.json_reader import Field, call_id, filled
-from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.adapters.traces.message_parts import written
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation, Message, Opaque, Part, Text, ToolCall
@@ -76,7 +76,7 @@ def _output(message: Field, apart: Field) -> Message:
     error = message["error"]
     words = tuple(filled(_part(block, apart) for block in _blocks(message["content"])))
     if error.given and not words:
-        words = filled(words_of(error["message"]))
+        words = filled(output_parts(error["message"]))
     return Message(
         level=Level.TOOL,
         parts=words,
@@ -93,7 +93,7 @@ def _server_run(block: Field, level: Level, said: list[Part], index: int) -> Ite
         arguments=written(block["arguments"]),
     )
     yield Message(level=level, parts=filled(said), tool_calls=(call,))
-    output = (*words_of(block["result"]), *words_of(block["error"]))
+    output = (*output_parts(block["result"]), *output_parts(block["error"]))
     failed = block["error"].given
     yield Message(level=Level.TOOL, parts=filled(output), answers=call.id, is_error=failed)
 

@@ -1,8 +1,8 @@
 """Langfuse's observations, as its API and its exports give them: one object for each.
 
 The API writes `traceId` where exports to a blob store write `trace_id`. Generations, tools and the
-outermost observations of a trace are read; all others are passed over. Which observations make a
-conversation is found out by `traces`.
+outermost observations of a trace are read; all others are skipped. `assembly` groups observations
+into conversations.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,8 +10,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from taskshield.adapters.parsing.json_reader import Field, filled
-from taskshield.adapters.parsing.nested_json import structure
-from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.adapters.parsing.nested_json import parse_nested
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.adapters.traces import any_messages, message_parts
 from taskshield.adapters.traces.assembly import Piece, StepKind, TraceStep
 from taskshield.core.levels import Level
@@ -47,8 +47,8 @@ def is_trace(payload: object) -> bool:
     return isinstance(payload, dict) and isinstance(payload.get("observations"), list)
 
 
-def is_beside(payload: object) -> bool:
-    """Whether this is what exports hold beside observations: a score, or a trace without them."""
+def is_other_export(payload: object) -> bool:
+    """Whether this is another row of an export: a score, or a trace without observations."""
     if not isinstance(payload, dict):
         return False
     score = {"name", "value"} <= payload.keys() and _is_of_trace(payload)
@@ -64,7 +64,7 @@ def observations(trace: Field) -> Iterator[Field]:
 
 
 def read(observation: Field) -> Piece | None:
-    """What an observation tells of a conversation; None where that is nothing.
+    """The part of a conversation in an observation, or None if it holds none.
 
     Raises:
         WireFormatError: It is not an observation; the message names the path.
@@ -95,8 +95,8 @@ def _is_of_trace(payload: Mapping[str, object]) -> bool:
 def _said(kind: StepKind, observation: Field) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
     if kind == "tool":
         return _tool_run(observation)
-    given = any_messages.given(structure(observation["input"].value, "input"))
-    return given, any_messages.answered(structure(observation["output"].value, "output"))
+    given = any_messages.given(parse_nested(observation["input"].value, "input"))
+    return given, any_messages.answered(parse_nested(observation["output"].value, "output"))
 
 
 def _tool_run(observation: Field) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
@@ -105,12 +105,12 @@ def _tool_run(observation: Field) -> tuple[tuple[Message, ...], tuple[Message, .
         name=observation["name"].text(),
         arguments=message_parts.written(observation["input"]),
     )
-    output = structure(observation["output"].value, "output")
-    told = output["content"] if _is_message(output.value) else observation["output"]
+    output = parse_nested(observation["output"].value, "output")
+    content = output["content"] if _is_message(output.value) else observation["output"]
     failed = _text(observation, "level") == "ERROR"
     said = Message(
         level=Level.TOOL,
-        parts=filled(words_of(told if told.given else observation["statusMessage"])),
+        parts=filled(output_parts(content if content.given else observation["statusMessage"])),
         answers=call.id,
         is_error=failed,
     )
@@ -123,7 +123,7 @@ def _is_message(output: object) -> bool:
 
 
 def _tools(observation: Field) -> tuple[ToolSpec, ...]:
-    given = structure(observation["input"].value, "input")
+    given = parse_nested(observation["input"].value, "input")
     return any_messages.tools(given["tools"]) if isinstance(given.value, dict) else ()
 
 
@@ -133,7 +133,7 @@ def _text(field: Field, *names: str) -> str:
 
 
 def _time(text: str) -> float:
-    """Seconds; exports write moments of UTC without saying so."""
+    """Seconds. Exports write times in UTC without a time zone."""
     try:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,15 +1,15 @@
 """LangSmith's runs, as its API and its exports give them: one object for each run.
 
 Runs of models, of tools and of whole chains are read; those of retrievers, parsers and the like are
-passed over. Which runs make a conversation is found out by `traces`.
+skipped. `assembly` groups runs into conversations.
 """
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from taskshield.adapters.parsing.json_reader import Field, filled
-from taskshield.adapters.parsing.nested_json import structure
-from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.adapters.parsing.nested_json import parse_nested
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.adapters.traces import any_messages, message_parts
 from taskshield.adapters.traces.assembly import Piece, StepKind, TraceStep
 from taskshield.core.levels import Level
@@ -28,14 +28,14 @@ def is_run(payload: object) -> bool:
 
 
 def runs(payload: Field) -> Iterator[Field]:
-    """A run and those that stand within it."""
+    """A run and the runs within it."""
     yield payload
     for child in payload["child_runs"].elements():
         yield from runs(child)
 
 
 def read(run: Field) -> Piece | None:
-    """What a run tells of a conversation; None where that is nothing.
+    """The part of a conversation in a run, or None if it holds none.
 
     Raises:
         WireFormatError: It is not a run; the message names the path.
@@ -43,8 +43,8 @@ def read(run: Field) -> Piece | None:
     kind = _KINDS.get(run["run_type"].text())
     if kind is None or (kind == "agent" and run["parent_run_id"].given):
         return None
-    inputs, outputs = (structure(run[key].value, key) for key in ("inputs", "outputs"))
-    extra = structure(run["extra"].value, "extra")
+    inputs, outputs = (parse_nested(run[key].value, key) for key in ("inputs", "outputs"))
+    extra = parse_nested(run["extra"].value, "extra")
     trace = _text(run["trace_id"]) or _text(run["id"])
     thread = _thread(extra)
     start, end = (_time(run[key].value) for key in ("start_time", "end_time"))
@@ -94,7 +94,7 @@ def _tool_run(
     failed = run["error"].given
     said = Message(
         level=Level.TOOL,
-        parts=filled(words_of(run["error"] if failed and not output.given else body)),
+        parts=filled(output_parts(run["error"] if failed and not output.given else body)),
         answers=call.id,
         is_error=failed,
     )

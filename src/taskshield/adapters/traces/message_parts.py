@@ -17,7 +17,7 @@ from taskshield.adapters.parsing.json_reader import (
     json_text,
     only_assistant_calls,
 )
-from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Part, Text, ToolCall
 
@@ -101,6 +101,6 @@ def _result(part: Field, kind: str) -> Message:
     output = next((field for field in given if field.given), part["response"])
     return Message(
         level=Level.TOOL,
-        parts=filled(words_of(output)),
+        parts=filled(output_parts(output)),
         answers=part["id"].text_or("") or None,
     )

@@ -2,16 +2,16 @@
 
 Reads the conventions as they are now (messages as attributes of spans, or of the event
 `gen_ai.client.inference.operation.details`), those up to version 1.36 (an event for each message,
-in the span or as a log record), and what was common before (`otel_numbered`). Spans of anything
-else are passed over. Which spans make a conversation is found out by `traces`.
+in the span or as a log record), and what was common before (`otel_numbered`). Other spans
+are skipped. `assembly` groups spans into conversations.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from taskshield.adapters.parsing.json_reader import Field
-from taskshield.adapters.parsing.nested_json import structure
-from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.adapters.parsing.nested_json import parse_nested
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.adapters.traces import any_messages, message_parts, otel_numbered
 from taskshield.adapters.traces.assembly import Piece, StepKind, TraceStep
 from taskshield.core.levels import Level
@@ -66,7 +66,7 @@ def records(payload: Field) -> Iterator[Field]:
 
 
 def read(record: Field) -> Piece | None:
-    """What a span or a log record tells of a conversation; None where that is nothing.
+    """The part of a conversation in a span or a log record, or None if it holds none.
 
     Raises:
         WireFormatError: It is not in this format; the message names the path.
@@ -78,8 +78,8 @@ def read(record: Field) -> Piece | None:
     events += [_event(event) for event in record["events"].elements()]
     kind = _KINDS.get(attributes.text("gen_ai.operation.name"))
     given, answered = attributes.given(), attributes.answered()
-    told = any(name in _EVENTS or name in (_CHOICE, _DETAILS) for name, _ in events)
-    if kind is None and not given and not answered and not told:
+    has_messages = any(name in _EVENTS or name in (_CHOICE, _DETAILS) for name, _ in events)
+    if kind is None and not given and not answered and not has_messages:
         return None
     named = attributes.text("gen_ai.conversation.id")
     trace = record["traceId"].text_or("")
@@ -108,7 +108,7 @@ class _Attributes:
 
     def field(self, name: str) -> Field:
         """A structured value, which may be written as JSON text."""
-        return structure(self.values.get(name), name)
+        return parse_nested(self.values.get(name), name)
 
     def given(self) -> tuple[Message, ...]:
         """What the model or the tool was given."""
@@ -147,7 +147,7 @@ class _Attributes:
     def _tool_result(self) -> Iterator[Message]:
         if _RESULT in self.values:
             # JSON text is not parsed: the agent received it as text.
-            parts = tuple(words_of(Field(value=self.values[_RESULT], key=_RESULT)))
+            parts = tuple(output_parts(Field(value=self.values[_RESULT], key=_RESULT)))
             answers = self.text("gen_ai.tool.call.id") or None
             yield Message(level=Level.TOOL, parts=parts, answers=answers)
 
@@ -155,7 +155,7 @@ class _Attributes:
 def _event(event: Field) -> tuple[str, Field]:
     """The name and the body of an event in a span, whose attributes are its body."""
     values = _named_values(event["attributes"])
-    content = structure(values.get(_CONTENT), _CONTENT).value
+    content = parse_nested(values.get(_CONTENT), _CONTENT).value
     body = {**values, **content} if isinstance(content, dict) else dict(values)
     return event["name"].text_or(""), Field(value=body, key="body")
 
@@ -173,10 +173,10 @@ def _answered(name: str, body: Field) -> Iterable[Message]:
         return _Attributes(body.mapping()).answered()
     if name != _CHOICE or not isinstance(body.value, dict):
         return ()
-    told = body["message"].value
-    inner = structure(told, "message")
-    if isinstance(told, str) and not _is_message(inner.value):
-        return (text_message(Level.ASSISTANT, told),)
+    message = body["message"].value
+    inner = parse_nested(message, "message")
+    if isinstance(message, str) and not _is_message(inner.value):
+        return (text_message(Level.ASSISTANT, message),)
     return any_messages.answered(_chat(inner if inner.given else body, "assistant"))
 
 
@@ -191,7 +191,7 @@ def _chat(body: Field, role: str) -> Field:
     message = {
         "role": role,
         "content": values.get("content"),
-        "tool_calls": structure(values.get("tool_calls"), "tool_calls").value,
+        "tool_calls": parse_nested(values.get("tool_calls"), "tool_calls").value,
         "tool_call_id": values.get("id"),
     }
     return Field(value=message, key="body")

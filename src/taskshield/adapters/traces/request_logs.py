@@ -11,7 +11,7 @@ from typing import Any
 
 from taskshield.adapters.conversations import detect, openai_responses
 from taskshield.adapters.parsing.json_reader import Field
-from taskshield.adapters.parsing.nested_json import structure
+from taskshield.adapters.parsing.nested_json import parse_nested
 from taskshield.adapters.traces import any_messages
 from taskshield.adapters.traces.assembly import Piece, TraceStep
 from taskshield.core.levels import Level
@@ -73,10 +73,10 @@ def _response(response: Field) -> Field:
 
 def _body(field: Field, key: str) -> Field:
     """What was sent, without what a log wraps around it."""
-    body = structure(field.value, key)
+    body = parse_nested(field.value, key)
     for inner in _BODIES:
         if isinstance(body.value, dict) and body[inner].given:
-            return structure(body[inner].value, key)
+            return parse_nested(body[inner].value, key)
     return body
 
 
@@ -86,10 +86,10 @@ def _name(field: Field) -> str:
 
 
 def _opening(messages: tuple[Message, ...]) -> str:
-    """The same for all exchanges of a conversation: what was said until the user first spoke."""
-    heard: list[str] = []
+    """A key that all exchanges of a conversation share: a digest up to the first user message."""
+    texts: list[str] = []
     for message in messages:
-        heard.append(message.text)
+        texts.append(message.text)
         if message.level is Level.USER:
             break
-    return digest(*heard)[:_SHORT]
+    return digest(*texts)[:_SHORT]

@@ -130,7 +130,7 @@ def _split_object(field: Field, value: dict[str, Any], number: int) -> Iterator[
         for key in _LISTS:
             for element in field[key].elements():
                 yield from _split(element, number)
-    elif langfuse.is_beside(value):
+    elif langfuse.is_other_export(value):
         yield _nothing
     else:
         raise field.refused("in no format that is known")

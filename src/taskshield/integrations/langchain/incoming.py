@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.messages.tool import ToolCall as LangChainCall
 
 from taskshield.adapters.parsing.json_reader import Field, checked, filled
-from taskshield.adapters.parsing.tool_output import words_of
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Part, Text, ToolCall, text_message
 from taskshield.engine.tool_functions import as_json
@@ -163,7 +163,7 @@ def _is_text(block: Block) -> bool:
 
 
 def _words(given: Sequence[Block]) -> tuple[Part, ...]:
-    words = words_of(checked(Field(value=[readable(block) for block in given], key="content")))
+    words = output_parts(checked(Field(value=[readable(block) for block in given], key="content")))
     media = [
         Opaque(kind=str(block.get("type")))
         for block in given

@@ -9,7 +9,7 @@ from taskshield.stores.sql.database import Database
 from taskshield.stores.sql.tables import METADATA, VERSION, VERSION_TABLE
 
 _LOCK = int.from_bytes(b"taskshie", "big")
-"""Number of the lock that servers on one Postgres database take turns with."""
+"""Number of the Postgres lock that lets one server at a time migrate a database."""
 _THREADS = Lock()
 """Alembic knows one migration at a time, and files are brought up to date by threads."""
 
@@ -59,5 +59,8 @@ def _upgrade(connection: Connection) -> None:
     known = {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}
     noted = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
     if not known.issuperset(noted.get_current_heads()):
-        raise StoreError("the store was written by a newer release of taskshield than this one")
+        raise StoreError(
+            "The store was written by a newer release of taskshield. Update taskshield, or use"
+            " another store."
+        )
     command.upgrade(config, "head")

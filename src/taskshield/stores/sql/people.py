@@ -1,4 +1,4 @@
-"""People in an SQL database: their keys, their logins, and what they say of decisions."""
+"""Keys, logins and labels in an SQL database."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,7 +26,7 @@ _LABELS = select_of(Label, LABELS).where(
 
 
 class SqlPeople(SqlRows):
-    """Remembers who may ask, who is logged in, and who labelled what."""
+    """Stores API keys, logins and labels of decisions."""
 
     async def set_label(self, label: Label) -> None:
         """Store a reviewer's label for a decision. It replaces an earlier one."""

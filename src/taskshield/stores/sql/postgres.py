@@ -70,12 +70,14 @@ def postgres_engine(dsn: str) -> AsyncEngine:
         try:
             return await asyncpg.connect(dsn, timeout=_CONNECT_S, command_timeout=_STATEMENT_S)
         except ValueError:
-            raise ConfigError("the URL of the store is not one that Postgres understands") from None
+            raise ConfigError(
+                "The URL of the store is not a valid Postgres URL. Use postgresql://user@host/name."
+            ) from None
         except asyncpg.InterfaceError as error:
-            raise StoreError(f"the store cannot be used: {type(error).__name__}") from None
+            raise StoreError(f"The store cannot be used: {type(error).__name__}.") from None
         except asyncpg.PostgresError as error:
             reason = postgres_reason(str(error.sqlstate))
-            raise StoreError(f"the store cannot be used: {reason}") from None
+            raise StoreError(f"The store cannot be used: {reason}.") from None
 
     return create_async_engine(
         "postgresql+asyncpg://",

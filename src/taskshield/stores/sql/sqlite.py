@@ -47,8 +47,8 @@ async def open_sqlite(path: str | os.PathLike[str]) -> SqlStore:
 class SqliteDatabase:
     """A database in a file. A transaction is run as a whole, by a thread of this database's own.
 
-    There is no half transaction: where its caller is cancelled, one that waits for its turn is
-    never begun, and one that has begun is brought to its end before the caller gets away.
+    When its caller is cancelled, a transaction that still waits for its turn is not begun, and one
+    that has begun is finished before the caller gets the cancellation.
     """
 
     is_sqlite = True
@@ -78,7 +78,10 @@ class SqliteDatabase:
         def transaction() -> R:
             # SQLite would keep writing to the removed file, and the rows would be lost.
             if _identity(self._path) != self._identity:
-                raise StoreError("the store cannot be used: its file was removed or replaced")
+                raise StoreError(
+                    "The store cannot be used: its file was removed or replaced. Restart"
+                    " the server."
+                )
             with self._writing.begin() as connection:
                 return work(connection)
 
@@ -99,7 +102,7 @@ async def _done(threads: Executor, transaction: Callable[[], R]) -> R:
         turn = threads.submit(transaction)
     except RuntimeError:
         reason = "it was closed, or no thread can be started"
-        raise StoreError(f"the store cannot be used: {reason}") from None
+        raise StoreError(f"The store cannot be used: {reason}.") from None
     try:
         with explained():
             return await asyncio.wrap_future(turn)
@@ -141,8 +144,10 @@ def _make(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
-        reason = "cannot be opened; it must be writable, and its folder too"
-        raise StoreError(f"the file of the store {reason} ({type(error).__name__})") from None
+        raise StoreError(
+            f"The file of the store cannot be opened ({type(error).__name__}). Its folder must"
+            " exist, and both must be writable."
+        ) from None
     patience = time.monotonic() + _BUSY_MS / 1000
     with closing(sqlite3.connect(path)) as connection:
         while True:

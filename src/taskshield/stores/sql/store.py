@@ -265,7 +265,7 @@ class SqlStore(SqlPeople):
 
 
 def _write_session(connection: Connection, session: StoredSession) -> None:
-    conflict = StoreConflict("another write of this session came first")
+    conflict = StoreConflict("Another request changed this session first. Try again.")
     row = row_of(session)
     if session.version == 1:
         try:

@@ -11,7 +11,13 @@ from starlette.routing import Route
 
 from taskshield.adapters.agent_hooks import parse
 from taskshield.adapters.agent_hooks.events import Event
-from taskshield.adapters.agent_hooks.steps import HookStep, Memory, forgotten, remembered, step_of
+from taskshield.adapters.agent_hooks.steps import (
+    HookStep,
+    Memory,
+    forget_calls,
+    plan_step,
+    remember,
+)
 from taskshield.adapters.agent_hooks.verdicts import Verdict, render
 from taskshield.adapters.azure import errors
 from taskshield.core.decisions import Decision
@@ -66,11 +72,11 @@ async def _verdict(
         approval = None if waiting is None else waiting.id
 
     def after(memory: Memory) -> Memory:
-        if step.answer is not None and step_of(event, memory).answer is None:
+        if step.answer is not None and plan_step(event, memory).answer is None:
             return (
                 memory  # the user has written meanwhile, so the remembered verdicts no longer apply
             )
-        return remembered(memory, event, decisions, approval)
+        return remember(memory, event, decisions, approval)
 
     await memories.change(tenant, event.session, after)
     if step.answer is not None:
@@ -81,7 +87,7 @@ async def _verdict(
 async def _step(server: Services, memories: SessionMemories, tenant: str, event: Event) -> HookStep:
     """What to do about an event. Calls that a person has approved are judged again."""
     memory = await memories.get(tenant, event.session)
-    step = step_of(event, memory)
+    step = plan_step(event, memory)
     if step.answer is None or not step.answer.liftable:
         return step
     approved = (await server.checker.finder.newest(tenant, event.session)).state.approved
@@ -89,9 +95,9 @@ async def _step(server: Services, memories: SessionMemories, tenant: str, event:
         return step
 
     def without_approved(memory: Memory) -> Memory:
-        return forgotten(memory, approved)
+        return forget_calls(memory, approved)
 
-    return step_of(event, await memories.change(tenant, event.session, without_approved))
+    return plan_step(event, await memories.change(tenant, event.session, without_approved))
 
 
 SURFACE = Surface(

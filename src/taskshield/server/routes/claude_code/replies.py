@@ -7,7 +7,7 @@ stops the event.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from taskshield.adapters.claude_code.answers import broken, render
+from taskshield.adapters.claude_code.answers import render, render_failure
 from taskshield.adapters.claude_code.events import BUILT_IN, Event, OtherEvent
 from taskshield.core.decisions import Check
 from taskshield.server.sessions.snapshots import RequestSource
@@ -60,4 +60,4 @@ def unchecked(event: Event | None, why: str) -> Reply:
         event: The event; None where it could not be read.
         why: The reason, for people.
     """
-    return Reply(body=broken(event, why), check="failed")
+    return Reply(body=render_failure(event, why), check="failed")

@@ -1,1 +1,1 @@
-"""How the tables came to be as they are, step by step; run by `stores.migrating`."""
+"""The migrations of the tables; `stores.sql.migrate` runs them."""

@@ -1,4 +1,4 @@
-"""Run by Alembic: applies the steps over the connection that `stores.migrating` hands over."""
+"""Run by Alembic: applies the migrations over the connection that `stores.sql.migrate` passes."""
 
 from alembic import context
 

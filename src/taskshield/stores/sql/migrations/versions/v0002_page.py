@@ -1,4 +1,4 @@
-"""What the page shows: lists of sessions, what records count, labels, logins."""
+"""Tables and columns for the dashboard: lists of sessions, counts, labels, logins."""
 
 from typing import Any
 

@@ -2,11 +2,11 @@
 
 from taskshield.core.messages import Conversation
 
-Told = tuple[str, str, tuple[str, ...], str | None]
+MessageTuple = tuple[str, str, tuple[str, ...], str | None]
 """Level, words, calls, and the call that is answered."""
 
 
-def told(conversation: Conversation) -> list[Told]:
+def as_tuples(conversation: Conversation) -> list[MessageTuple]:
     return [
         (
             message.level.value,
@@ -19,7 +19,7 @@ def told(conversation: Conversation) -> list[Told]:
 
 
 # A user, a call, its output and an answer, as messages of OpenAI's and as they should be read.
-DONE: list[Told] = [
+DONE: list[MessageTuple] = [
     ("user", "Summarise my newest mail.", (), None),
     ("assistant", "", ('read_mail({"folder": "in"})',), None),
     ("tool", "Lunch on Friday?", (), "c1"),
