@@ -30,7 +30,7 @@ class AgentStartup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """Something comes in from outside. What is external speaks with a tool's privilege."""
+    """Input from outside. External input has the privilege of a tool."""
 
     role: Role
     message: Message
@@ -38,7 +38,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreModelCall:
-    """The model is about to be asked. Of its messages only those of the system are new to us."""
+    """The model is about to be called. Only its system messages are new to a session."""
 
     model: str
     system: tuple[Message, ...]
@@ -46,12 +46,12 @@ class PreModelCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostModelCall:
-    """The model has answered."""
+    """The model has responded."""
 
     model: str
     message: Message
     unnamed: frozenset[str]
-    """Ids that we made up for calls to which the host gave none."""
+    """Ids that were generated for calls without one."""
     finish_reason: str
 
 
@@ -64,7 +64,7 @@ class PreToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostToolCall:
-    """A tool has answered."""
+    """A tool has returned its output."""
 
     call: ToolCall
     message: Message
@@ -72,7 +72,7 @@ class PostToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """The agent's last word is about to go to its caller."""
+    """The agent's final answer is about to be returned."""
 
     message: Message
 
@@ -103,12 +103,11 @@ class Event:
     timestamp: datetime
     """In UTC."""
     sequence: int
-    """Order in the session. Hosts give it out strictly increasing; concurrent ones may overtake
-    each other on their way to us."""
+    """Order in the session, strictly increasing. Concurrent events may arrive out of order."""
     agent: Agent
     session: str
     tools: tuple[ToolSpec, ...]
-    """Tools that the host told about at this point."""
+    """Tools that the host reports with this event."""
     payload: Payload
     target: Field
-    """What a transform would rewrite."""
+    """The part of the event that a transform rewrites."""

@@ -52,12 +52,12 @@ class SeenCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """What must not be judged twice."""
+    """Calls and texts that were judged, so that they are not judged twice."""
 
     calls: Mapping[str, SeenCall] = field(default_factory=dict)
     """By the host's id."""
     system: tuple[str, ...] = ()
-    """Digests of system messages that were taken in."""
+    """Digests of system messages that were added to the session."""
     said: str | None = None
     """Digest of the model's last text without calls."""
     said_verdict: Verdict = ALLOW
@@ -68,11 +68,11 @@ class HookStep:
     """What an event adds to its session, or the verdict that is already known."""
 
     tools: tuple[ToolSpec, ...] = ()
-    """To be made known to the session."""
+    """Tools to declare to the session."""
     messages: tuple[Message, ...] = ()
-    """To be added to the session; the verdict comes from the decision on the last one."""
+    """Messages to add to the session. The decision on the last one gives the verdict."""
     answer: Verdict | None = None
-    """The verdict, where it is known already."""
+    """The verdict, if it is already known."""
 
 
 def plan_step(event: Event, memory: Memory) -> HookStep:

@@ -46,7 +46,7 @@ UNTRUSTED = "untrusted"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concern:
-    """A warning: something that the host should know and that changes nothing."""
+    """A warning to the host. It does not change the decision."""
 
     reason: str
     message: str
@@ -179,7 +179,7 @@ def _on_output(decision: Decision, output: Field, path: str) -> Verdict:
 
 
 def _replacement(decision: Decision, output: Field) -> object:
-    """What the agent gets in place of the output; the very same value where nothing changes."""
+    """The value that replaces the output, or the same object where nothing changes."""
     match decision.action:
         case "annotate" | "redact" | "withhold" if isinstance(output.value, str):
             return decision.content
@@ -192,7 +192,7 @@ def _replacement(decision: Decision, output: Field) -> object:
 
 
 def _warnings(decision: Decision, misaligned: Sequence[Finding]) -> tuple[Concern, ...]:
-    """What the host should know though the action goes on."""
+    """Warnings on a step that is not blocked."""
     found = [
         Concern(reason=MISALIGNED, message=f"{finding.instruction.text}: {finding.reason}")
         for finding in misaligned

@@ -1,4 +1,4 @@
-"""Which format a conversation is written in, and reading it."""
+"""Detects the format of a conversation and reads it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def _is_anthropic(payload: object) -> bool:
     return any(
         _is_anthropic_block(block.get("type"))
         for message in _objects(body.get("messages"))
-        # Output of a tool is no sign: what stands in it is not the client's choice.
+        # Tool output does not count: the client did not choose its content.
         if message.get("role") in ("user", "assistant")
         for block in _objects(message.get("content"))
     )

@@ -1,4 +1,4 @@
-"""Messages in whichever of the usual shapes a log holds them.
+"""Reads messages in any of the usual shapes of logs.
 
 Tracers record what a framework gave them: messages of OpenAI, Anthropic, LangChain or
 OpenTelemetry, as a list, alone, in a model's response, or as bare text. Another object is read as

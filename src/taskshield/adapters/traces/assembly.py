@@ -137,7 +137,7 @@ def _together(before: tuple[Message, ...], more: tuple[Message, ...]) -> tuple[M
 
 
 def _place(step: TraceStep, threads: list[_Thread], *, named: bool) -> None:
-    """Put a call where it goes on, or begin another conversation with it."""
+    """Add a model call to the conversation that it continues, or start another one."""
     marks = [_mark(message) for message in step.messages]
     if any(thread.marks[: len(marks)] == marks for thread in threads):
         return  # said before
@@ -180,7 +180,7 @@ def _continued(
 
 
 def _fill_in(step: TraceStep, threads: list[_Thread]) -> None:
-    """Add a run of a tool where no call of a model tells of it."""
+    """Add a tool run that no model call contains."""
     calls = [call for message in step.given for call in message.tool_calls]
     for call in calls:
         for thread in threads:
@@ -196,7 +196,7 @@ def _fill_in(step: TraceStep, threads: list[_Thread]) -> None:
 
 
 def _answer(thread: _Thread, number: int, call: ToolCall, step: TraceStep) -> None:
-    """Put the output behind its call, and behind outputs that are there."""
+    """Insert the output after its call and after outputs that are already there."""
     asked = thread.messages[number].tool_calls
     by_id = [one for one in asked if one.id == call.id]
     alike = [one for one in asked if one.fingerprint() == call.fingerprint()]

@@ -1,7 +1,7 @@
-"""What a store needs of a database: functions of a connection, each run as one transaction.
+"""The interface of a database: it runs functions of a connection, each as one transaction.
 
-A store says what is to be done, in plain functions. Where they are run is the database's business,
-so that a transaction costs no more changes of thread or task than its driver asks for.
+A store passes plain functions. The database decides in which thread or task it runs them, so that a
+transaction costs no more switches than its driver needs.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ class Database(Protocol):
         ...
 
     async def read(self, work: Callable[[Connection], R]) -> R:
-        """What the function finds."""
+        """Run the function in a transaction that reads; its result."""
         ...
 
     async def write(self, work: Callable[[Connection], R]) -> R:
-        """What the function gives; what it wrote is kept, or nothing of it where it raises."""
+        """Run the function in a transaction that writes; undone where the function raises."""
         ...
 
     async def aclose(self) -> None:
