@@ -11,23 +11,8 @@ from typing import Literal
 
 from taskshield.core.instructions import Span
 from taskshield.core.tools import name_words
+from taskshield.stores.secrets.key_shapes import key_pattern
 
-# Keys with a recognisable format. The character before a key must not be one that keys are made of.
-# This also keeps a long run of such characters from being matched again at each of them.
-_SHAPES = re.compile(
-    r"(?<![A-Za-z0-9_-])(?:"
-    r"sk-(?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}+"  # OpenAI, Anthropic, OpenRouter, ...
-    r"|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}+|whsec_[A-Za-z0-9+/=]{24,}+"  # Stripe
-    r"|gh[pousr]_[A-Za-z0-9]{30,}+|github_pat_[A-Za-z0-9_]{30,}+|glpat-[A-Za-z0-9_-]{20,}+"
-    r"|xox[a-z]-[A-Za-z0-9-]{10,}+|xapp-[A-Za-z0-9-]{20,}+"  # Slack
-    r"|AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}+|GOCSPX-[A-Za-z0-9_-]{20,}+"  # Google
-    r"|(?<![+/])A[KS]IA[A-Z2-7]{16}(?![A-Za-z0-9+/])"  # AWS
-    r"|(?:hf|gsk|r8|npm)_[A-Za-z0-9]{30,}+|(?:xai|pplx)-[A-Za-z0-9]{30,}+"
-    r"|pypi-[A-Za-z0-9_-]{50,}+|do[opr]_v1_[a-f0-9]{64}"
-    r"|SG\.[A-Za-z0-9_-]{20,}+\.[A-Za-z0-9_-]{20,}+"  # SendGrid
-    r"|eyJ[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]{10,}+(?:\.[A-Za-z0-9_-]{1,8000}+){1,3}"  # JWT
-    r")"
-)
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:[^-]++|-(?!----))*+(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?"
@@ -99,7 +84,7 @@ def is_secret_value(value: str, kind: NameKind) -> bool:
 
 
 def _places(text: str) -> Iterator[Span]:
-    for pattern in (_SHAPES, _PRIVATE_KEY):
+    for pattern in (key_pattern(), _PRIVATE_KEY):
         yield from (_span(found) for found in pattern.finditer(text))
     yield from (_span(found, 1) for found in _IN_URL.finditer(text))
     lower = text.replace("İ", "i").lower()  # the only letter that becomes two
