@@ -35,7 +35,7 @@ def test_a_cluster_gives_the_same_files_as_a_process(tmp_path: Path) -> None:
     assert (alone.returncode, many.returncode) == (1, 1), many.stderr
     for name in FILES:
         assert (tmp_path / "many" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
-    assert many.stdout == alone.stdout.replace("/alone;", "/many;")
+    assert many.stdout == alone.stdout.replace("/alone.", "/many.")
 
 
 def test_a_cluster_that_does_not_answer_is_reported(
