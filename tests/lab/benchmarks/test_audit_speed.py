@@ -27,7 +27,7 @@ def test_it_runs_as_a_command_and_writes_its_figures_without_paths(tmp_path: Pat
         env={**os.environ, "TASKSHIELD_JUDGE": "block-side-effects"},  # it is quick
     )
     assert ran.returncode == 0, ran.stderr
-    assert "the same findings in all ways" in ran.stdout
+    assert "all modes: the same findings" in ran.stdout
     text = (tmp_path / "results" / "audit.json").read_text()
     written = json.loads(text)
     assert str(tmp_path) not in text

@@ -126,7 +126,7 @@ def test_no_opening_shares_words_with_the_benchmark(
     assert not found
 
 
-@pytest.mark.parametrize("folder", [DATA / "worlds", DATA.parent / "worlds"])
+@pytest.mark.parametrize("folder", [DATA / "worlds", DATA.parent / "evaluation" / "worlds"])
 def test_no_environment_shares_eight_words_with_the_benchmark(
     folder: Path, benchmark: frozenset[tuple[str, ...]]
 ) -> None:

@@ -287,7 +287,7 @@ def test_a_corrupt_run_is_named_by_file_and_line(tmp_path: Path, capsys: Capture
     path = recorded(tmp_path)
     path.write_text(path.read_text() + "\n{half")
     assert bench(tmp_path / "out", "replay", str(path), "--judge", "none") == 2
-    assert "runs.jsonl, line 4: not JSON" in capsys.readouterr().err
+    assert "runs.jsonl, line 4: the line is not valid JSON" in capsys.readouterr().err
 
 
 def test_a_report_is_made_from_records_alone(

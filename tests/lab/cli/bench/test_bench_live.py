@@ -41,13 +41,16 @@ def test_a_live_agent(tmp_path: Path, judge: str, stolen: int, capsys: Captured)
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--defence", "prayer"], "defence 'prayer' does not exist; there are: none, tool_filter"),
+        (
+            ["--defence", "prayer"],
+            "defence 'prayer' does not exist. Choose one of: none, tool_filter",
+        ),
         (
             ["--defence", "tool_filter", "--judge", "allow-all"],
-            "cannot guard the same agent; choose one",
+            "cannot guard the same agent. Choose one.",
         ),
         (["--agent", "nobody:x"], "agent 'nobody:x' does not exist"),
-        (["--agent-url", "http://127.0.0.1:1/v1"], "the endpoint cannot be reached"),
+        (["--agent-url", "http://127.0.0.1:1/v1"], "The endpoint cannot be reached."),
     ],
 )
 def test_a_live_agent_that_cannot_be(
