@@ -68,7 +68,11 @@ def touched_tests(changed: Iterable[Path]) -> set[Path]:
     changed = set(changed)
     modules = {name for path in changed if (name := _module(path)) is not None}
     tests = (path.relative_to(_ROOT) for path in (_ROOT / "tests").rglob("test_*.py"))
-    return {test for test in tests if test in changed or modules & set(_imports(_ROOT / test))}
+    return {
+        test
+        for test in tests
+        if test in changed or (modules and modules & set(_imports(_ROOT / test)))
+    }
 
 
 def changed_files() -> set[Path]:
