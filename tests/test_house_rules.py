@@ -86,6 +86,12 @@ def test_core_dataclasses_are_frozen_slotted_and_keyword_only(name: str) -> None
 
 PACKAGES = (SOURCE, ROOT / "lab" / "src" / "taskshield_lab")
 FILES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
+SCRIPTS = sorted(
+    path
+    for folder in ("docs/site", "lab/benchmarks", "tools")
+    for path in (ROOT / folder).rglob("*.py")
+    if path.name != "__init__.py"
+)
 
 
 def docstring(path: Path) -> str:
@@ -96,7 +102,9 @@ def lines(path: Path) -> int:
     return len(path.read_text().splitlines())
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize(
+    "path", [*FILES, *SCRIPTS], ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
 def test_a_module_says_what_it_owns_and_why_it_is_long(path: Path) -> None:
     assert docstring(path)
     assert lines(path) <= 400

@@ -3,6 +3,8 @@
 The text of the page is written by hand and has no figures. Each table is between two marks, which
 name the function that makes it from lab/benchmarks/results. A test compares the page and its
 picture with the output of this script.
+
+The module is long because each table of the page is one function here.
 """
 
 import json

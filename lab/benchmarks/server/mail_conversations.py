@@ -3,6 +3,8 @@
 A conversation has a number, which the user's message names. Names, days, places and sums follow
 from the number, so no two conversations are equal. Each has six messages: the user's request, two
 calls with their outputs, and the answer. All share the system message and the tools.
+
+The module is long because the texts that conversations are made of stand in it.
 """
 
 import json
