@@ -11,6 +11,7 @@ from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from hypothesis import HealthCheck, settings
 
 from taskshield.settings import PREFIX
+from tests.packaging.wheels import CERTIFICATES, Wheels, build_once
 from tests.selection import KINDS, changed_files, kinds_of, touched_tests
 
 _TESTS = Path(__file__).parent
@@ -35,6 +36,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Every client and every server reads whom it would trust, and no test needs any of them. To read
 # all that browsers trust took a third of the time of the server's tests.
+# uv, which installs packages, gets them back.
+os.environ.setdefault(CERTIFICATES, os.environ.get("SSL_CERT_FILE", ""))
 os.environ["SSL_CERT_FILE"] = str(_TESTS / "nobody.pem")
 
 _LOCAL = ("127.0.0.1", "::1", "localhost")
@@ -57,6 +60,7 @@ _NOT_COVERED = (
     "lab/training/sources/test_splits.py",
     "lab/training/test_overlap.py",
     "lab/training/test_shipped_model.py",
+    "packaging",
     "server/test_fuzz.py",
     "server/test_process.py",
     "stores/conformance",
@@ -128,3 +132,9 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         if name.startswith(PREFIX) or name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
             monkeypatch.delenv(name)
     yield
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Wheels:
+    """What a release consists of; tests/packaging/environments.py installs it."""
+    return build_once(tmp_path_factory)

@@ -28,6 +28,7 @@ PLACES = {
         "docs",
         "integrations",
         "lab",
+        "packaging",
         "stores/conformance",
         "stores/sql",
         "stores/test_processes.py",
