@@ -3,11 +3,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.machinery import ModuleSpec
 
 import pytest
 
-from taskshield.cli import serve
 from taskshield.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
@@ -61,14 +59,22 @@ def test_wrong_settings_are_one_line(arguments: list[str], words: str, capsys: C
     assert words in told and "canary" not in told
 
 
-def test_a_server_without_its_packages_says_what_to_install(
-    capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def found(package: str) -> ModuleSpec | None:
-        return None if package == "uvicorn" else ModuleSpec(package, None)
-
-    monkeypatch.setattr(serve, "find_spec", found)
-    assert "pip install 'taskshield[server]'" in complaint(capsys)
+@pytest.mark.parametrize("hidden", [(), ("uvloop",)])
+def test_a_server_starts_with_and_without_uvloop(hidden: tuple[str, ...]) -> None:
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({hidden!r}));"
+        "from taskshield.cli.main import main;"
+        "main(['serve', '--port', '0', '--store', 'memory:', '--judge', 'allow-all'])"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        try:
+            assert running.stderr is not None
+            assert any('"listening"' in line for line in running.stderr)
+        finally:
+            running.terminate()
+            running.communicate()
 
 
 def test_help_fits_a_terminal(capsys: Captured) -> None:

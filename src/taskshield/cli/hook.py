@@ -17,7 +17,8 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
 
 from taskshield.adapters.claude_code.events import Event, OtherEvent, UserPrompt, parse
-from taskshield.cli.serve import add_store, needs_server, server_arguments
+from taskshield.cli.missing_packages import explain
+from taskshield.cli.serve import add_store, server_arguments
 from taskshield.cli.terminal import remark
 from taskshield.core.errors import (
     ConfigError,
@@ -84,7 +85,8 @@ def run(options: Options) -> int:
         event = parse(body)
         answer = _answer(options, body, event)
     except Exception as error:  # of any kind: the agent must not continue unchecked
-        why = str(error) if isinstance(error, TaskShieldError) else type(error).__name__
+        known = explain(error, "server") if isinstance(error, ModuleNotFoundError) else error
+        why = str(known) if isinstance(known, TaskShieldError) else type(known).__name__
         remark(f"The hook failed: {why}")
         answer = unchecked(event, why).body
     print(json.dumps(answer))
@@ -97,7 +99,6 @@ def _answer(options: Options, body: bytes, event: Event) -> dict[str, object]:
     if options.url is not None:
         return _ask_server(options.url, body, _key(options.key_env))
     settings = load({"server": server_arguments(store=options.store)}, config=options.config)
-    needs_server()
     if _loses_sessions(settings):
         raise ConfigError(
             "server.store, server.store_texts: A hook needs a store that keeps its session between"

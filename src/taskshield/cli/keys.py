@@ -9,7 +9,7 @@ from typing import get_args
 from rich.table import Table
 
 from taskshield.cli import terminal
-from taskshield.cli.serve import add_store, needs_server, server_arguments
+from taskshield.cli.serve import add_store, server_arguments
 from taskshield.core.errors import ConfigError
 from taskshield.core.safe_text import one_line
 from taskshield.core.store import ApiKey, Scope, Store
@@ -68,7 +68,7 @@ _Work = Callable[[Store, argparse.Namespace], Awaitable[int]]
 def _add_common_options(parser: argparse.ArgumentParser, work: _Work) -> None:
     parser.add_argument("--config", metavar="FILE", help="settings file, YAML or TOML")
     add_store(parser)
-    parser.set_defaults(run=lambda given: run(given, work))
+    parser.set_defaults(run=lambda given: run(given, work), extra="server")
 
 
 def run(given: argparse.Namespace, work: _Work) -> int:
@@ -78,7 +78,6 @@ def run(given: argparse.Namespace, work: _Work) -> int:
         TaskShieldError: A setting is wrong, or the store cannot be used.
     """
     settings = load({"server": server_arguments(store=given.store)}, config=given.config)
-    needs_server()
     from taskshield.server.sessions.configured_store import open_configured
 
     async def with_store() -> int:

@@ -10,6 +10,7 @@ from taskshield.cli import hook, keys, mcp, serve
 from taskshield.cli.audit import command as audit
 from taskshield.cli.check import command as check
 from taskshield.cli.check_result import BAD_INPUT
+from taskshield.cli.missing_packages import explain
 from taskshield.cli.plugin_commands import add_plugin_commands
 from taskshield.cli.terminal import complain
 from taskshield.core.errors import TaskShieldError
@@ -21,10 +22,12 @@ _OUTPUT_CLOSED = 141
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
+    extra: str | None = None
     try:
         try:
             options = _parser().parse_args(argv)
             options.words = sys.argv[1:] if argv is None else argv
+            extra = getattr(options, "extra", None)
             status: int = options.run(options)
             return status
         finally:
@@ -33,6 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 sys.stdout.flush()
     except TaskShieldError as error:
         complain(str(error))
+        return BAD_INPUT
+    except ModuleNotFoundError as error:
+        complain(str(explain(error, extra)))
         return BAD_INPUT
     except KeyboardInterrupt:
         return _INTERRUPTED

@@ -102,7 +102,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     judging.add_argument("--llm", metavar="NAME", help="LLM judge of the judge cascade")
     judging.add_argument("--base-url", metavar="URL", help="address of the judge's endpoint")
     judging.add_argument("--config", metavar="FILE", help="YAML or TOML file with settings")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, extra="mcp")
 
 
 def run(given: argparse.Namespace) -> int:

@@ -1,9 +1,7 @@
 """`taskshield serve`: run the server."""
 
 import argparse
-from importlib.util import find_spec
 
-from taskshield.core.errors import MissingExtraError
 from taskshield.settings import load
 
 _DESCRIPTION = """\
@@ -23,18 +21,6 @@ after its self-test.
 exit status:
   2  the settings are wrong, or the address or the store cannot be used
 """
-_NEEDED = (
-    "aiohttp",
-    "alembic",
-    "certifi",
-    "fastapi",
-    "httptools",
-    "opentelemetry",
-    "prometheus_client",
-    "sqlalchemy",
-    "uvicorn",
-    "uvloop",
-)
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -57,7 +43,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--base-url", metavar="URL", help="base URL of the judge's endpoint")
     parser.add_argument("--config", metavar="FILE", help="settings file, YAML or TOML")
     add_store(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, extra="server")
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +68,6 @@ def run(given: argparse.Namespace) -> int:
         },
         config=given.config,
     )
-    needs_server()
     from taskshield.server.run import serve
 
     serve(settings)
@@ -92,14 +77,3 @@ def run(given: argparse.Namespace) -> int:
 def server_arguments(**given: object) -> dict[str, object]:
     """The given options of the section `server`."""
     return {key: value for key, value in given.items() if value is not None}
-
-
-def needs_server() -> None:
-    """Check that the server's packages are installed.
-
-    Raises:
-        MissingExtraError: One of them is not installed.
-    """
-    for package in _NEEDED:
-        if find_spec(package) is None:
-            raise MissingExtraError(package, "server")

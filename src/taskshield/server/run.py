@@ -2,10 +2,11 @@
 
 import asyncio
 import math
+import os
 import socket
+from collections.abc import Callable
 
 import uvicorn
-import uvloop
 from fastapi import FastAPI
 
 from taskshield.core.errors import ConfigError
@@ -31,8 +32,17 @@ def serve(settings: Settings) -> None:
     """
     logs.configure()
     telemetry.configure()
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
         runner.run(_serve(settings))
+
+
+def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes event loops: uvloop where it is installed, which Windows has none of."""
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        return None
+    return uvloop.new_event_loop
 
 
 async def _serve(settings: Settings) -> None:
@@ -62,7 +72,8 @@ def bind_socket(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise ConfigError(f"server.host: {host} cannot be used: {error.strerror}") from None
     try:
-        listening_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # on Windows, another program could then take the port as well
+            listening_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening_socket.bind(address)
     except OSError as error:
         listening_socket.close()
@@ -77,7 +88,7 @@ class Server(ReportingServer):
         super().__init__(
             uvicorn.Config(
                 app,
-                loop="uvloop",
+                loop="none",  # the one that already runs
                 http=Connection,
                 ws="none",
                 lifespan="on",

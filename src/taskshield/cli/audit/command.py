@@ -71,7 +71,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--base-url", metavar="URL", help="base URL of the judge's endpoint")
     parser.add_argument("--config", metavar="FILE", help="settings file, YAML or TOML")
     terminal.add_color(parser)
-    parser.set_defaults(run=lambda given: audit(_audit(given), color=given.color))
+    parser.set_defaults(run=lambda given: audit(_audit(given), color=given.color), extra="audit")
 
 
 def audit(wanted: "Audit", *, color: bool) -> int:
