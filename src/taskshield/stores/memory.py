@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 
 from taskshield.core.errors import StoreConflict, StoreError
+from taskshield.core.session_parts import SessionPart
 from taskshield.core.store import (
     ApiKey,
     Approval,
@@ -20,6 +21,7 @@ from taskshield.core.store import (
 )
 from taskshield.stores.approval_expiry import as_of, utc_now
 from taskshield.stores.memory_rows import MemoryRows
+from taskshield.stores.memory_sessions import MemorySession, follows, next_session
 from taskshield.stores.paging import Place, checked_limit, place
 from taskshield.stores.storable_text import check_names, check_names_of
 
@@ -33,7 +35,7 @@ class MemoryStore:
     """Keeps the newest rows of each kind and drops the others."""
 
     def __init__(self, *, kept: int = 10_000) -> None:
-        self._sessions = MemoryRows[StoredSession](kept, place)
+        self._sessions = MemoryRows[MemorySession](kept, lambda session: place(session.row))
         self._records = MemoryRows[AuditRecord](kept, place)
         self._approvals = MemoryRows[Approval](kept, place)
         self._aliases = MemoryRows[_Alias](kept, lambda alias: Place(alias.at, 0, alias.name))
@@ -43,14 +45,26 @@ class MemoryStore:
 
     async def session(self, tenant: str, id: str) -> StoredSession | None:
         """A session, or None where there is none."""
-        return self._sessions.get(tenant, id)
+        found = self._sessions.get(tenant, id)
+        return None if found is None else found.row
+
+    def document_version(self) -> int:
+        """2: it can keep parts."""
+        return 2
+
+    async def parts(self, tenant: str, id: str, version: int) -> tuple[SessionPart, ...]:
+        """The parts of a session in this version, by kind and position."""
+        found = self._sessions.get(tenant, id)
+        if found is None or found.row.version != version:
+            raise StoreConflict("Another request changed this session meanwhile. Try again.")
+        return tuple(found.parts[key] for key in sorted(found.parts))
 
     async def sessions(
         self, tenant: str, *, after: str | None = None, limit: int = 50
     ) -> Page[ListedSession]:
         """Sessions, those written last first."""
         found = self._sessions.page(self._sessions.of(tenant), after, limit)
-        return Page(items=tuple(map(_listed, found.items)), next=found.next)
+        return Page(items=tuple(_listed(each.row) for each in found.items), next=found.next)
 
     async def commit(
         self,
@@ -62,16 +76,15 @@ class MemoryStore:
         """Write a session's next version, its new decisions and approvals, all or nothing."""
         check_names_of(session, records, approvals)
         check_names(*names)
-        now = self._sessions.get(session.tenant, session.id)
-        if (0 if now is None else now.version) != session.version - 1:
+        before = self._sessions.get(session.tenant, session.id)
+        if not follows(session, None if before is None else before.row):
             raise StoreConflict("Another request changed this session first. Try again.")
         if not (
             self._records.lacks([(row.tenant, row.id) for row in records])
             and self._approvals.lacks([(row.tenant, row.id) for row in approvals])
         ):
             raise StoreError(_DUPLICATE)
-        created_at = session.created_at if now is None else now.created_at
-        self._sessions.put(session.tenant, session.id, replace(session, created_at=created_at))
+        self._sessions.put(session.tenant, session.id, next_session(session, before))
         for record in records:
             self._records.put(record.tenant, record.id, record)
         for approval in approvals:

@@ -30,11 +30,11 @@ async def open_postgres(dsn: str) -> SqlStore:
     """
     database = PostgresDatabase(postgres_engine(dsn))
     try:
-        await migrate(database)
+        with_parts = await migrate(database)
     except BaseException:
         await database.aclose()
         raise
-    return SqlStore(database)
+    return SqlStore(database, with_parts=with_parts)
 
 
 class PostgresDatabase:

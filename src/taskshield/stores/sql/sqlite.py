@@ -37,11 +37,11 @@ async def open_sqlite(path: str | os.PathLike[str]) -> SqlStore:
         await asyncio.to_thread(_make, Path(path))
     database = SqliteDatabase(Path(path), sqlite_engine(path))
     try:
-        await migrate(database)
+        with_parts = await migrate(database)
     except BaseException:
         await database.aclose()
         raise
-    return SqlStore(database)
+    return SqlStore(database, with_parts=with_parts)
 
 
 class SqliteDatabase:

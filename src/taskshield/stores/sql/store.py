@@ -1,6 +1,10 @@
-"""A store in an SQL database, with the same statements for SQLite and Postgres."""
+"""A store in an SQL database, with the same statements for SQLite and Postgres.
+
+Over 300 lines: all that the store protocol asks for, but people and the statements for parts.
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,7 +26,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from taskshield.core.errors import StoreConflict
+from taskshield.core.errors import StoreConflict, StoreError
+from taskshield.core.session_parts import SessionHead, SessionPart
 from taskshield.core.store import (
     Approval,
     ApprovalStatus,
@@ -35,6 +40,9 @@ from taskshield.core.store import (
 )
 from taskshield.stores.approval_expiry import as_of, utc_now
 from taskshield.stores.paging import checked_limit
+from taskshield.stores.sql.database import Database
+from taskshield.stores.sql.migrate import has_parts
+from taskshield.stores.sql.parts import read_parts, remove_parts, write_parts
 from taskshield.stores.sql.people import SqlPeople
 from taskshield.stores.sql.rows import as_tuple, one_of, put, row_of, select_of
 from taskshield.stores.sql.tables import (
@@ -50,6 +58,8 @@ from taskshield.stores.storable_text import check_names, check_names_of
 
 _BATCH = 500
 """Rows that are forgotten in one transaction."""
+_SESSIONS = 50
+"""Sessions that are forgotten in one transaction: each may have thousands of parts."""
 
 # To put statements together takes as long as to run them, so most are put together only once.
 _SESSION = one_of(StoredSession, SESSIONS)
@@ -60,6 +70,7 @@ _CHANGE_SESSION = update(SESSIONS).where(
     SESSIONS.c.id == bindparam("its_id"),
     SESSIONS.c.version == bindparam("its_version"),
 )
+_CONTINUE_SESSION = _CHANGE_SESSION.where(SESSIONS.c.created_at == bindparam("its_beginning"))
 _NAMED = select(ALIASES.c.alias, ALIASES.c.session).where(
     ALIASES.c.tenant == bindparam("tenant"), ALIASES.c.alias.in_(bindparam("names"))
 )
@@ -87,6 +98,29 @@ _PING = text(f"UPDATE {VERSION_TABLE} SET version_num = version_num")
 class SqlStore(SqlPeople):
     """Remembers in a database whose tables are up to date."""
 
+    def __init__(self, database: Database, *, with_parts: bool = False) -> None:
+        """Use the database, and own it from now on.
+
+        Args:
+            database: Its tables are up to date.
+            with_parts: Whether they have parts; where it is not known, the first write finds out.
+        """
+        super().__init__(database)
+        self._with_parts = with_parts
+
+    def document_version(self) -> int:
+        """2 once the tables have parts; `taskshield db upgrade` may add them at any time."""
+        return 2 if self._with_parts else 1
+
+    async def parts(self, tenant: str, id: str, version: int) -> tuple[SessionPart, ...]:
+        """The parts of a session in this version, by kind and position."""
+        found = await self._database.read(
+            lambda connection: read_parts(connection, tenant, id, version)
+        )
+        if found is None:
+            raise StoreConflict("Another request changed this session meanwhile. Try again.")
+        return found
+
     async def session(self, tenant: str, id: str) -> StoredSession | None:
         """A session, or None where there is none."""
         return await self._one(StoredSession, _SESSION, tenant=tenant, id=id)
@@ -110,6 +144,7 @@ class SqlStore(SqlPeople):
 
         def write(connection: Connection) -> None:
             _write_session(connection, session)
+            self._write_parts(connection, session)
             if records:
                 rows = [row_of(record) | _folded(record) for record in records]
                 connection.execute(_ADD_RECORDS, rows)
@@ -208,6 +243,17 @@ class SqlStore(SqlPeople):
         """Raise where the store cannot be read and written."""
         await self._database.write(lambda connection: connection.execute(_PING))
 
+    def _has_parts(self, connection: Connection) -> bool:
+        if not self._with_parts:
+            self._with_parts = has_parts(connection)
+        return self._with_parts
+
+    def _write_parts(self, connection: Connection, session: StoredSession) -> None:
+        if self._has_parts(connection):
+            write_parts(connection, session)
+        elif isinstance(session, SessionHead):
+            raise StoreError("The store cannot be used: its tables have no parts of sessions.")
+
     def _wanted(self, query: AuditQuery) -> list[ColumnElement[bool]]:
         asked = ("session", "action", "check", "tier", "judge", "surface", "agent")
         given = {name: getattr(query, name) for name in asked}
@@ -250,23 +296,35 @@ class SqlStore(SqlPeople):
     async def _forget(self, table: Table, tenant: str, which: ColumnElement[bool]) -> int:
         """Delete rows in batches, so that other transactions do not wait long."""
         key = table.primary_key.columns
+        batch = min(_SESSIONS, _BATCH) if table is SESSIONS else _BATCH
         some = (
             select(*key)
             .where(table.c.tenant == tenant, which)
-            .limit(_BATCH)
+            .limit(batch)
             .with_for_update(skip_locked=True)
         )
+
+        def forget(connection: Connection) -> int:
+            gone = connection.execute(some).all()
+            if table is SESSIONS and gone and self._has_parts(connection):
+                remove_parts(connection, tenant, [row.id for row in gone])
+            if gone:
+                connection.execute(
+                    delete(table).where(tuple_(*key).in_([tuple(row) for row in gone]))
+                )
+            return len(gone)
+
         forgotten = 0
         while True:
-            gone = await self._write(delete(table).where(tuple_(*key).in_(some)))
+            gone = await self._database.write(forget)
             forgotten += gone
-            if gone < _BATCH:
+            if gone < batch:
                 return forgotten
 
 
 def _write_session(connection: Connection, session: StoredSession) -> None:
     conflict = StoreConflict("Another request changed this session first. Try again.")
-    row = row_of(session)
+    row = {field.name: getattr(session, field.name) for field in fields(StoredSession)}
     if session.version == 1:
         try:
             connection.execute(_ADD_SESSION, row)
@@ -278,7 +336,11 @@ def _write_session(connection: Connection, session: StoredSession) -> None:
     row["its_tenant"] = session.tenant
     row["its_id"] = session.id
     row["its_version"] = session.version - 1
-    if connection.execute(_CHANGE_SESSION, row).rowcount != 1:
+    change = _CHANGE_SESSION
+    if isinstance(session, SessionHead) and not session.whole:
+        change = _CONTINUE_SESSION
+        row["its_beginning"] = session.created_at
+    if connection.execute(change, row).rowcount != 1:
         raise conflict
 
 

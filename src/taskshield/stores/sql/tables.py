@@ -13,8 +13,11 @@ from taskshield.stores.sql.columns import AnyText, ScopeNames, TierName, UtcTime
 METADATA = MetaData()
 VERSION_TABLE = "taskshield_version"
 """Where Alembic notes how far the migrations have come."""
-VERSION = "0002"
+VERSION = "0003"
 """The last step of the migrations, which made the tables what they are here."""
+WITHOUT_PARTS = "0002"
+"""The step before: the tables of release 0.1.0, which have no parts. A store keeps them until
+`taskshield db upgrade`, so that servers of both releases can share it."""
 
 SESSIONS = Table(
     "taskshield_sessions",
@@ -34,6 +37,16 @@ SESSIONS = Table(
     Column("last_action", AnyText),
     Column("last_at", UtcTime),
     Index("taskshield_sessions_newest", "tenant", "updated_at", "id"),
+)
+
+PARTS = Table(
+    "taskshield_parts",
+    METADATA,
+    Column("tenant", AnyText, primary_key=True),
+    Column("session", AnyText, primary_key=True),
+    Column("kind", AnyText, primary_key=True),
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("text", AnyText, nullable=False),
 )
 
 RECORDS = Table(
