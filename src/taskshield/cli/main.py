@@ -10,6 +10,7 @@ from taskshield.cli import hook, keys, mcp, serve
 from taskshield.cli.audit import command as audit
 from taskshield.cli.check import command as check
 from taskshield.cli.check_result import BAD_INPUT
+from taskshield.cli.db import command as db
 from taskshield.cli.missing_packages import explain
 from taskshield.cli.plugin_commands import add_plugin_commands
 from taskshield.cli.terminal import complain
@@ -61,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     audit.add_parser(commands)
     serve.add_parser(commands)
     keys.add_parser(commands)
+    db.add_parser(commands)
     hook.add_parser(commands)
     mcp.add_parser(commands)
     add_plugin_commands(commands)

@@ -66,7 +66,7 @@ def test_an_open_store_learns_of_the_upgrade_with_its_next_write(lasting_url: st
         await apart(lasting_url, of_0_1_0)
         async with opened(lasting_url) as slow, opened(lasting_url) as store:
             await store.commit(SESSION, [])
-            await upgrade_tables(database_of(store)._database)
+            await upgrade_tables(database_of(store).database)
             async with opened(lasting_url) as new:
                 assert document_version(new) == 2
                 await new.commit(HEAD, [])
@@ -85,7 +85,7 @@ def test_deleting_sessions_deletes_parts_after_an_upgrade_as_well(lasting_url: s
         await apart(lasting_url, of_0_1_0)
         async with opened(lasting_url) as slow:
             await slow.commit(SESSION, [])
-            await upgrade_tables(database_of(slow)._database)
+            await upgrade_tables(database_of(slow).database)
             async with opened(lasting_url) as new:
                 await new.commit(HEAD, [])
             assert await slow.prune(older_than=None, keep=0) == 1
@@ -100,7 +100,7 @@ def test_an_upgrade_can_be_made_again(lasting_url: str) -> None:
     async def body() -> None:
         async with opened(lasting_url) as store:
             await store.commit(SESSION, [RECORD])
-            await upgrade_tables(database_of(store)._database)
+            await upgrade_tables(database_of(store).database)
             assert await store.session("acme", "s1") == SESSION
 
     asyncio.run(body())

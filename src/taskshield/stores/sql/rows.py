@@ -56,6 +56,11 @@ class SqlRows:
         """Use the database, and own it from now on."""
         self._database = database
 
+    @property
+    def database(self) -> Database:
+        """The database."""
+        return self._database
+
     async def aclose(self) -> None:
         """Close connections, files and threads."""
         await self._database.aclose()

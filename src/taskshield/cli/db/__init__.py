@@ -1,0 +1,1 @@
+"""`taskshield db`: commands for the store of a server."""
