@@ -158,7 +158,7 @@ def test_the_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
     ("variables", "arguments", "message"),
     [
         ({"TASKSHIELD_TIMEOUT_S": "soon"}, {}, "timeout_s: .*from the environment"),
-        ({"TASKSHIELD_TIMEOUT": "3"}, {}, "timeout: no such setting .*environment"),
+        ({"TASKSHIELD_POLICY__OUTPT": "eat"}, {}, "policy.outpt: no such setting .*environment"),
         ({"TASKSHIELD_POLICY__OUTPUT": "eat"}, {}, "policy.output: .*'redact'.*environment"),
         ({"TASKSHIELD_POLICY": "strict"}, {}, "policy: .*environment"),
         ({"TASKSHIELD_POLICY__TOOLS": "{oops"}, {}, "policy.tools: .*environment"),

@@ -3,11 +3,12 @@
 From strongest to weakest, values come from arguments, `TASKSHIELD_*` variables, a YAML or TOML
 file, and the defaults here. A variable names a nested key with two underscores
 (`TASKSHIELD_POLICY__OUTPUT=redact`). An unknown key is an error in every source: a mistyped setting
-would be a guard that is off.
+would be a guard that is off. A variable that resembles no setting is ignored.
 """
 
+import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,7 @@ from taskshield.core.policy import (
 )
 from taskshield.core.tools import Tier
 from taskshield.settings_sources import Values, gives, merge, read_environment, read_file
+from taskshield.settings_variables import of_settings
 
 PREFIX = "TASKSHIELD_"
 CONFIG_VARIABLE = "TASKSHIELD_CONFIG"
@@ -221,7 +223,8 @@ def load(
     sources: dict[str, Values] = {
         "arguments": {key: value for key, value in arguments.items() if value is not None},
         f"the environment, {PREFIX}*": read_environment(
-            variables, prefix=PREFIX, besides=CONFIG_VARIABLE
+            of_settings(variables, prefix=PREFIX, besides=CONFIG_VARIABLE, paths=paths()),
+            prefix=PREFIX,
         ),
         str(path): {} if path is None else read_file(Path(path)),
     }
@@ -232,6 +235,16 @@ def load(
         return Settings.model_validate(merged)
     except ValidationError as error:
         raise ConfigError(_explain(error, sources)) from None
+
+
+def paths(section: type[BaseModel] = Settings) -> Iterator[tuple[str, ...]]:
+    """The steps to every setting and every section: `("policy", "output")`."""
+    for name, field in section.model_fields.items():
+        yield (name,)
+        inner = field.annotation
+        if inspect.isclass(inner) and issubclass(inner, BaseModel):
+            for path in paths(inner):
+                yield (name, *path)
 
 
 def _explain(error: ValidationError, sources: Mapping[str, Values]) -> str:

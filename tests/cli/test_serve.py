@@ -1,11 +1,14 @@
 import logging
+import os
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from urllib.request import urlopen
 
 import pytest
 
+from taskshield.cli import serve
 from taskshield.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
@@ -70,11 +73,47 @@ def test_a_server_starts_with_and_without_uvloop(hidden: tuple[str, ...]) -> Non
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
         try:
-            assert running.stderr is not None
-            assert any('"listening"' in line for line in running.stderr)
+            assert running.stdout is not None
+            told = [running.stdout.readline() for _ in range(3)]
+            root = told[0].removeprefix("taskshield: ").partition(" ")[0]
+            assert told[1:] == [
+                f"  export OPENAI_BASE_URL={root}v1\n",
+                f"  export ANTHROPIC_BASE_URL={root.removesuffix('/')}\n",
+            ]
+            with urlopen(root) as page:
+                assert page.status == 200 and b"<html" in page.read()
         finally:
             running.terminate()
             running.communicate()
+
+
+@pytest.mark.parametrize(
+    ("host", "root"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:9000"),
+        ("::1", "http://[::1]:9000"),
+        ("10.1.2.3", "http://10.1.2.3:9000"),
+        ("0.0.0.0", "http://127.0.0.1:9000"),
+        ("::", "http://[::1]:9000"),
+    ],
+)
+@pytest.mark.parametrize("needs_key", [False, True])
+def test_the_directions_fit_the_address(host: str, root: str, needs_key: bool) -> None:
+    told = serve.directions(host, 9000, needs_key).splitlines()
+    assert f" {root}/ " in told[0]
+    assert told[1].split() == ["export", f"OPENAI_BASE_URL={root}/v1"]
+    assert told[2].split() == ["export", f"ANTHROPIC_BASE_URL={root}"]
+    notes = " ".join(told[3:])
+    assert ("On other machines" in notes) == (host in ("0.0.0.0", "::"))
+    assert ("x-taskshield-key" in notes) == needs_key
+
+
+def test_a_closed_output_does_not_stop_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open(os.devnull, "w") as closed:
+        pass
+    for output in (None, closed):
+        monkeypatch.setattr(sys, "stdout", output)
+        serve._announce("127.0.0.1", 9000, False)
 
 
 def test_help_fits_a_terminal(capsys: Captured) -> None:

@@ -1,13 +1,17 @@
 """`taskshield serve`: run the server."""
 
 import argparse
+import ipaddress
+import os
+import sys
+from contextlib import suppress
 
 from taskshield.settings import load
 
 _DESCRIPTION = """\
-Run the server: the native API, the proxy and all other wire formats. It logs to
-the standard error output, one JSON object in each line. Logs never hold text of
-a conversation.
+Run the server: the native API, the proxy and all other wire formats. It prints
+its address, and how to point an agent at it. It logs to the standard error
+output, one JSON object in each line. Logs never hold text of a conversation.
 """
 _EPILOG = """\
 All options are also settings, under `server` in the settings file and as
@@ -70,10 +74,38 @@ def run(given: argparse.Namespace) -> int:
     )
     from taskshield.server.run import serve
 
-    serve(settings)
+    serve(settings, _announce)
     return 0
 
 
 def server_arguments(**given: object) -> dict[str, object]:
     """The given options of the section `server`."""
     return {key: value for key, value in given.items() if value is not None}
+
+
+def directions(host: str, port: int, needs_key: bool) -> str:
+    """Where a server is found that listens on this address, and how an agent uses it."""
+    address = ipaddress.ip_address(host)
+    everywhere = address.is_unspecified
+    if everywhere:
+        address = ipaddress.ip_address("127.0.0.1" if address.version == 4 else "::1")
+    root = f"http://{f'[{address}]' if address.version == 6 else address}:{port}"
+    word = "set" if os.name == "nt" else "export"
+    lines = [
+        f"taskshield: {root}/ shows what the shield sees. Point an agent at it:",
+        f"  {word} OPENAI_BASE_URL={root}/v1",
+        f"  {word} ANTHROPIC_BASE_URL={root}",
+    ]
+    if everywhere:
+        lines.append(f"On other machines, write this machine's name instead of {address}.")
+    if needs_key:
+        lines.append(
+            "Requests need a key (`taskshield keys create`) in the header x-taskshield-key."
+        )
+    return "\n".join(lines)
+
+
+def _announce(host: str, port: int, needs_key: bool) -> None:
+    with suppress(OSError, ValueError):  # no one reads the output: the server runs all the same
+        if sys.stdout is not None:
+            print(directions(host, port, needs_key), flush=True)

@@ -10,7 +10,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from taskshield.core.errors import ConfigError
-from taskshield.server.access.local_requests import check_binding
+from taskshield.server.access.local_requests import check_binding, is_loopback
 from taskshield.server.app import create_app
 from taskshield.server.http.slow_clients import Connection
 from taskshield.server.operations import logs, telemetry
@@ -23,8 +23,16 @@ _KEEP_ALIVE_S = 75
 """Seconds that a connection may be idle: longer than clients and load balancers keep one."""
 
 
-def serve(settings: Settings) -> None:
+Announce = Callable[[str, int, bool], None]
+"""Gets the address and the port of a listening server, and whether requests need an API key."""
+
+
+def serve(settings: Settings, announce: Announce) -> None:
     """Serve until the process gets a signal to stop.
+
+    Args:
+        settings: All settings.
+        announce: Called once for each socket, when the server accepts requests.
 
     Raises:
         ConfigError: A setting is wrong, or the address cannot be used.
@@ -33,7 +41,7 @@ def serve(settings: Settings) -> None:
     logs.configure()
     telemetry.configure()
     with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
-        runner.run(_serve(settings))
+        runner.run(_serve(settings, announce))
 
 
 def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -45,17 +53,23 @@ def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, announce: Announce) -> None:
     server = settings.server
     with bind_socket(server.host, server.port) as listening_socket:
         store = await open_configured(server)
         try:
             await check_binding(server.host, store)
+            needs_key = not is_loopback(server.host) or bool(await store.keys())
             app = create_app(settings, store=store)
         except BaseException:
             await store.aclose()
             raise
-        await Server(app, math.ceil(server.shutdown_s)).serve(sockets=[listening_socket])
+        running = Server(
+            app,
+            math.ceil(server.shutdown_s),
+            announce=lambda host, port: announce(host, port, needs_key),
+        )
+        await running.serve(sockets=[listening_socket])
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
@@ -84,7 +98,9 @@ def bind_socket(host: str, port: int) -> socket.socket:
 class Server(ReportingServer):
     """uvicorn around the app. Before it stops, it ends requests that wait for news or a person."""
 
-    def __init__(self, app: FastAPI, shutdown_s: int) -> None:
+    def __init__(
+        self, app: FastAPI, shutdown_s: int, *, announce: Callable[[str, int], None] | None = None
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -101,13 +117,16 @@ class Server(ReportingServer):
             )
         )
         self._app = app
+        self._announce = announce
 
     def listening(self, sockets: list[socket.socket]) -> None:
-        """Log the addresses."""
+        """Log and announce the addresses."""
         running: Services = self._app.state.services
         for each in sockets:
             host, port = each.getsockname()[:2]
             logs.log("listening", host=host, port=port, judge=running.settings.judge)
+            if self._announce is not None:
+                self._announce(host, port)
 
     async def stopping(self) -> None:
         """End the requests that wait, so that the server need not wait for them."""
