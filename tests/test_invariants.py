@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield import AsyncSession, AsyncShield, Decision, Level, Shield, Tier
-from taskshield.adapters import stored_values
-from taskshield.core.decisions import Case
+from taskshield.adapters.stored.cases import CASE
+from taskshield.adapters.stored.sessions import STATE
 from taskshield.core.errors import (
     JudgeBudgetExceeded,
     JudgeOutputInvalid,
@@ -16,8 +16,8 @@ from taskshield.core.errors import (
     JudgeUnavailable,
 )
 from taskshield.core.messages import Message, Text, ToolCall, digest
+from taskshield.core.session_state import SessionState
 from taskshield.engine.decide import decide
-from taskshield.engine.state import SessionState
 from taskshield.judges.llm.judge import LLMJudge
 from tests.judging import TableJudge
 from tests.model import Found, Rules
@@ -81,9 +81,10 @@ def arbitrary_judge() -> TableJudge:
 
 def without_time(decision: Decision) -> Decision:
     """The decision as it would be on another day."""
-    marked = stored_values.dump(decision).replace(decision.id, "id")
-    again = stored_values.load(Decision, marked)
-    return replace(again, case=replace(again.case, elapsed_ms=0.0))
+    marked = CASE.write(decision.case).replace(decision.id, "id")
+    again = decide(replace(CASE.read(marked), elapsed_ms=0.0))
+    assert again.action == decision.action
+    return again
 
 
 async def talk(session: AsyncSession, messages: list[Message]) -> list[Decision]:
@@ -180,8 +181,8 @@ def test_an_outage_never_allows_a_side_effect(messages: list[Message], outage: E
 @given(CONVERSATIONS)
 def test_a_decision_replays_from_its_record(messages: list[Message]) -> None:
     for decision in conversed(messages):
-        record = stored_values.dump(decision.case)
-        assert decide(stored_values.load(Case, record)) == decision
+        record = CASE.write(decision.case)
+        assert decide(CASE.read(record)) == decision
         for finding in decision.findings:
             assert finding.reason
             assert len(finding.scores) == len(decision.case.tasks)
@@ -269,4 +270,4 @@ def test_the_two_hundredth_message_costs_what_the_fiftieth_did() -> None:
     assert max(cost.characters for cost in costs[100:]) == max(
         cost.characters for cost in costs[40:100]
     )
-    assert len(stored_values.dump(state)) < 200_000
+    assert len(STATE.write(state)) < 200_000

@@ -7,10 +7,10 @@ import json
 from typing import Any
 
 from taskshield import Session
-from taskshield.adapters import stored_values
 from taskshield.adapters.agent_hooks import parse
 from taskshield.adapters.agent_hooks.steps import Memory, plan_step, remember
 from taskshield.adapters.agent_hooks.verdicts import render
+from taskshield.adapters.stored.agent_hooks import MEMORY
 
 
 class Guard:
@@ -18,18 +18,18 @@ class Guard:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.memory = stored_values.dump(Memory())
+        self.memory = MEMORY.write(Memory())
         self.verdicts: list[dict[str, Any]] = []
 
     def intercept(self, context: Any) -> dict[str, Any]:
         event = parse.parse(json.dumps(context).encode())
-        memory = stored_values.load(Memory, self.memory)
+        memory = MEMORY.read(self.memory)
         step = plan_step(event, memory)
         self.session.declare(*step.tools)
         decisions = [self.session.add(message) for message in step.messages]
         last = decisions[-1] if decisions else None
         verdict = render(event, last) if step.answer is None else step.answer
-        self.memory = stored_values.dump(remember(memory, event, decisions))
+        self.memory = MEMORY.write(remember(memory, event, decisions))
         wire: dict[str, Any] = json.loads(json.dumps(verdict.wire()))
         self.verdicts.append(wire)
         return wire

@@ -7,9 +7,9 @@ from typing import TypeVar
 from taskshield.core.decisions import Decision
 from taskshield.core.judge import Judge
 from taskshield.core.policy import Policy
+from taskshield.core.session_state import SessionState
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.session import EngineSession
-from taskshield.engine.state import SessionState
 from tests.judging import TableJudge
 
 Result = TypeVar("Result")

@@ -8,8 +8,9 @@ from taskshield.core.assessments import AssessedInstruction, Score, TaskDraft
 from taskshield.core.decisions import Case
 from taskshield.core.instructions import TaskSet
 from taskshield.core.policy import OutputOutageResponse, OutputResponse, Policy, Response
+from taskshield.core.session_state import SessionState
 from taskshield.engine.decide import decide
-from taskshield.engine.state import SessionState, new_tasks
+from taskshield.engine.state import new_tasks
 from tests.engine.cases import case, misaligned, score, step
 
 OUTPUT_OPENING = (

@@ -10,10 +10,11 @@ from taskshield.core.instructions import Instruction, Origin, Span, TaintedDirec
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.policy import OutputResponse, Policy
+from taskshield.core.session_state import SessionState
 from taskshield.core.tools import Tier
 from taskshield.engine.decide import decide
 from taskshield.engine.policy import strictest
-from taskshield.engine.state import SessionState, after, new_tasks
+from taskshield.engine.state import after, new_tasks
 from taskshield.engine.view import view
 from tests.engine.cases import case, misaligned, score, step
 

@@ -9,10 +9,10 @@ from taskshield.core.instructions import Instruction, Origin
 from taskshield.core.levels import Level
 from taskshield.core.messages import ToolCall
 from taskshield.core.policy import Policy
+from taskshield.core.session_state import SessionState
 from taskshield.core.tools import Tier
 from taskshield.engine.fingerprints import instruction_fingerprint
 from taskshield.engine.session import EngineSession
-from taskshield.engine.state import SessionState
 from tests.engine.sessions import only, run, session
 from tests.judging import TableJudge
 

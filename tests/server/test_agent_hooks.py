@@ -24,10 +24,10 @@ from agent_hooks.ctk import Scenario
 from agent_hooks.ctk.reference import ReferenceHarness
 from starlette.testclient import TestClient
 
-from taskshield.adapters import stored_values
 from taskshield.adapters.agent_hooks.parse import MAX_BYTES
 from taskshield.adapters.agent_hooks.steps import Memory
 from taskshield.adapters.agent_hooks.verdicts import MISALIGNED
+from taskshield.adapters.stored.agent_hooks import MEMORY
 from taskshield.core.errors import JudgeUnavailable, StoreConflict
 from taskshield.core.store import AuditQuery, StoredSession
 from taskshield.core.tools import Tier
@@ -405,7 +405,7 @@ class Busy(MemoryStore):
                         tenant=tenant,
                         id=id,
                         version=found.version + 1,
-                        state=stored_values.dump(Memory()),
+                        state=MEMORY.write(Memory()),
                         created_at=found.created_at,
                         updated_at=found.updated_at,
                     ),

@@ -14,8 +14,8 @@ import pytest
 from agent_hooks import AgentContextBuilder
 
 from taskshield import Shield
-from taskshield.adapters import stored_values
-from taskshield.core.decisions import Case, Decision
+from taskshield.adapters.stored.cases import CASE
+from taskshield.core.decisions import Decision
 from taskshield.core.judge import Judge
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation, Message, ToolCall
@@ -234,7 +234,7 @@ def recorded(store: Store, surface: str) -> list[Decision]:
     """The stored decisions."""
     records = run(store.search(TENANT, AuditQuery(surface=surface))).items
     ordered = sorted(records, key=lambda record: record.number)
-    return [decide(stored_values.load(Case, record.case or "")) for record in ordered]
+    return [decide(CASE.read(record.case or "")) for record in ordered]
 
 
 def outcome(decisions: Sequence[Decision]) -> list[object]:

@@ -11,9 +11,9 @@ from taskshield.api.background_loop import BackgroundLoop
 from taskshield.core.decisions import Decision
 from taskshield.core.instructions import TaskSet
 from taskshield.core.messages import Message, ToolCall
+from taskshield.core.session_state import SessionState
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.session import Arguments, EngineSession
-from taskshield.engine.state import SessionState
 from taskshield.engine.tool_functions import arguments_of, guarded_call, is_async, spec_of
 
 T = TypeVar("T")
@@ -33,9 +33,9 @@ class AsyncSession(EngineSession):
 
     def to_json(self) -> str:
         """All that the session knows, for `AsyncShield.from_json`."""
-        from taskshield.adapters import stored_values  # brings pydantic
+        from taskshield.adapters.stored.sessions import STATE
 
-        return stored_values.dump(self.state)
+        return STATE.write(self.state)
 
 
 class Session:

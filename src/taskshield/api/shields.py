@@ -15,9 +15,10 @@ from taskshield.api.background_loop import BackgroundLoop
 from taskshield.api.sessions import AsyncSession, Session
 from taskshield.core.decisions import Decision
 from taskshield.core.judge import Judge
+from taskshield.core.session_state import Counters, SessionState
 from taskshield.core.tools import ToolSpec
 from taskshield.core.usage import NO_USAGE, Usage
-from taskshield.engine.state import Counters, SessionState, counted
+from taskshield.engine.state import counted
 
 if TYPE_CHECKING:
     from taskshield.settings import Settings
@@ -112,9 +113,9 @@ class AsyncShield:
         Raises:
             WireFormatError: The text is not a session.
         """
-        from taskshield.adapters import stored_values
+        from taskshield.adapters.stored.sessions import STATE
 
-        return self.resume(stored_values.load(SessionState, text))
+        return self.resume(STATE.read(text))
 
     async def aclose(self) -> None:
         """Close connections."""

@@ -8,8 +8,9 @@ from typing import Literal
 from taskshield.adapters.conversations.detect import Format
 from taskshield.core.decisions import Decision
 from taskshield.core.instructions import Objective, TaintedDirective, TaskSet
+from taskshield.core.session_state import Counters
 from taskshield.core.usage import NO_USAGE, Usage
-from taskshield.engine.state import Counters, counted
+from taskshield.engine.state import counted
 
 Verdict = Literal["aligned", "misaligned", "outage"]
 """The worst finding.

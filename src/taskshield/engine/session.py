@@ -19,6 +19,7 @@ from taskshield.core.judge import Judge
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.policy import Policy
+from taskshield.core.session_state import SessionState
 from taskshield.core.tools import ToolSpec
 from taskshield.core.usage import NO_USAGE, Usage
 from taskshield.engine.cases import (
@@ -28,13 +29,7 @@ from taskshield.engine.cases import (
     needs_no_check,
 )
 from taskshield.engine.decide import decide
-from taskshield.engine.state import (
-    SessionState,
-    after,
-    new_tasks,
-    with_approval,
-    with_objectives,
-)
+from taskshield.engine.state import after, new_tasks, with_approval, with_objectives
 from taskshield.engine.tool_functions import arguments_of, as_json, guarded_call, is_async, spec_of
 from taskshield.engine.view import answered_call, has_unread_system, tiers, view
 

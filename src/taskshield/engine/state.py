@@ -1,7 +1,7 @@
-"""The state of a session, and how decisions change it. Pure functions over frozen values."""
+"""How decisions change the state of a session. Pure functions over frozen values."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import assert_never
 
 from taskshield.core.assessments import TaskDraft
@@ -22,8 +22,7 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
 from taskshield.core.policy import Policy
 from taskshield.core.quotations import shorten
-from taskshield.core.tools import ToolSpec
-from taskshield.core.usage import NO_USAGE, Usage
+from taskshield.core.session_state import Counters, SessionState
 from taskshield.engine.fingerprints import blocked_steps, refused_steps, used_approvals
 
 _TAINTED_KEPT = 200
@@ -35,47 +34,6 @@ _ORIGIN_TOKENS = 250
 _OPEN_CALLS_KEPT = 200
 """Calls without an output that are remembered. Refused calls never get one, so the oldest are
 dropped."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counters:
-    """How many messages were checked, needed no check, or could not be checked."""
-
-    executed: int = 0
-    skipped: int = 0
-    failed: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionState:
-    """All that a session knows. Its size is bounded, except for what the user says."""
-
-    id: str
-    system: str = ""
-    """Text of the system message."""
-    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
-    messages: int = 0
-    """Number of messages so far."""
-    tasks: TaskSet = TaskSet()
-    objectives: tuple[Objective, ...] = ()
-    objectives_known: bool = False
-    """Whether the system message has been read for objectives."""
-    tainted: tuple[TaintedDirective, ...] = ()
-    tainted_seen: int = 0
-    """Number of directives ever tainted; the ids are numbered with it."""
-    history: tuple[HistoryEntry, ...] = ()
-    open_calls: Mapping[str, ToolCall] = field(default_factory=dict)
-    """Calls without an output yet, shortened, by id. They say where an output comes from."""
-    turn_began: int = 0
-    """Number of the user's last message."""
-    rounds_used: int = 0
-    """Feedback rounds used since the user last spoke."""
-    refused: frozenset[str] = frozenset()
-    """Fingerprints of calls and plans refused since the user last spoke."""
-    approved: frozenset[str] = frozenset()
-    """Fingerprints of calls and plans that a person approved since the user last spoke."""
-    counters: Counters = Counters()
-    usage: Usage = NO_USAGE
 
 
 def new_tasks(state: SessionState, drafts: Iterable[TaskDraft], index: int) -> TaskSet:

@@ -8,10 +8,10 @@ from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
 from taskshield.core.policy import Policy
+from taskshield.core.session_state import SessionState
 from taskshield.core.tools import Tier
 from taskshield.engine.definition_values import tools_naming_values
 from taskshield.engine.risk_tiers import tier_of
-from taskshield.engine.state import SessionState
 
 _TAINTED_SHOWN = 20
 """Tainted directives that a judge sees for one message: those most like it."""

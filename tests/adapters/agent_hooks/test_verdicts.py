@@ -20,10 +20,10 @@ from agent_hooks.ctk import Scenario, load_vectors
 from agent_hooks.ctk.reference import ReferenceHarness
 
 from taskshield import Shield
-from taskshield.adapters import stored_values
 from taskshield.adapters.agent_hooks import parse, verdicts
-from taskshield.adapters.agent_hooks.steps import Memory, forget_calls
+from taskshield.adapters.agent_hooks.steps import forget_calls
 from taskshield.adapters.agent_hooks.verdicts import Transform, Verdict
+from taskshield.adapters.stored.agent_hooks import MEMORY
 from taskshield.core.errors import JudgeError, JudgeOverwhelmed, JudgeUnavailable
 from taskshield.core.messages import ToolCall
 from tests.adapters.agent_hooks_guard import Guard
@@ -316,7 +316,7 @@ def test_an_escalated_call_is_a_deny_that_a_person_may_lift() -> None:
         assert guard.verdicts[-1]["approval"] == {}
         # After a person has approved the call, it is judged again.
         call = ToolCall(id="c1", name="pay", arguments='{"to": "Eve"}')
-        memory = stored_values.load(Memory, guard.memory)
+        memory = MEMORY.read(guard.memory)
         assert set(memory.calls) == {"c1"}
         assert forget_calls(memory, frozenset({call.fingerprint()})).calls == {}
         assert forget_calls(memory, frozenset({"another"})).calls == memory.calls
@@ -411,5 +411,5 @@ def test_memory_forgets_the_oldest_calls() -> None:
     with guarding(judge) as (host, guard):
         host.emit(host.build.input(content="Pay Bob."))
         announce(host, *(pay("Bob", f"c{number}") for number in range(250)))
-        memory = stored_values.load(Memory, guard.memory)
+        memory = MEMORY.read(guard.memory)
     assert len(memory.calls) == 200 and "c249" in memory.calls and "c0" not in memory.calls

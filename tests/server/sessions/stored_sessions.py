@@ -5,9 +5,9 @@ from collections.abc import Callable
 from taskshield.core.decisions import Decision
 from taskshield.core.messages import Message
 from taskshield.core.policy import Policy
+from taskshield.core.session_state import SessionState
 from taskshield.core.store import AuditQuery, AuditRecord, Store
 from taskshield.engine.session import EngineSession
-from taskshield.engine.state import SessionState
 from taskshield.server.sessions.checker import SessionChecker
 from taskshield.server.sessions.snapshots import RequestSource
 from tests.server.stage import TENANT, TOOLS, judge

@@ -12,15 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield import AsyncShield, Decision, Level
-from taskshield.adapters import stored_values
+from taskshield.adapters.stored.cases import CASE
+from taskshield.adapters.stored.sessions import STATE
 from taskshield.core.assessments import AssessedInstruction, Score, Trace
 from taskshield.core.decisions import Case
 from taskshield.core.instructions import Span
 from taskshield.core.messages import Message, Text, ToolCall, digest
 from taskshield.core.policy import Policy
+from taskshield.core.session_state import SessionState
 from taskshield.core.tools import Tier
 from taskshield.engine.decide import decide
-from taskshield.engine.state import SessionState
 from taskshield.stores.secrets.redaction import _TEXTS, redacted, redacted_case, redacted_state
 from tests.judging import TableJudge
 
@@ -178,12 +179,12 @@ def outcome(decision: Decision) -> object:
 def test_redacted_cases_replay_and_redacted_states_load(messages: list[Message]) -> None:
     decisions, state = conversed(messages)
     for decision in decisions:
-        stored = redacted_case(stored_values.dump(decision.case))
+        stored = redacted_case(CASE.write(decision.case))
         assert KEY not in stored and "hunter2" not in stored
-        assert outcome(decide(stored_values.load(Case, stored))) == outcome(decision)
-    kept = redacted_state(stored_values.dump(state))
+        assert outcome(decide(CASE.read(stored))) == outcome(decision)
+    kept = redacted_state(STATE.write(state))
     assert KEY not in kept and "hunter2" not in kept
-    loaded = stored_values.load(SessionState, kept)
+    loaded = STATE.read(kept)
     assert (loaded.refused, loaded.counters, len(loaded.tasks)) == (
         state.refused,
         state.counters,
@@ -216,7 +217,7 @@ def test_spans_still_point_at_their_words() -> None:
         word: Span(start=text.index(word), end=text.index(word) + len(word))
         for word in text.split()
     }
-    stored = stored_values.load(Case, redacted_case(stored_values.dump(case(text, words))))
+    stored = CASE.read(redacted_case(CASE.write(case(text, words))))
     after = stored.message.text
     assert after == f"one two  .\nthree {MARK} four {MARK} five"
     for item in stored.assessed:
@@ -228,7 +229,7 @@ def test_a_span_that_ends_within_a_secret_grows_over_it() -> None:
     text = f"0123456789\nsend {KEY} now"
     start = text.index("send")
     half = {"x": Span(start=start, end=start + 12), "y": Span(start=start + 9, end=len(text))}
-    stored = stored_values.load(Case, redacted_case(stored_values.dump(case(text, half))))
+    stored = CASE.read(redacted_case(CASE.write(case(text, half))))
     after = stored.message.text
     found = [after[item.span.start : item.span.end] for item in stored.assessed if item.span]
     assert found == [f"send {MARK}", f"{MARK} now"]
@@ -248,6 +249,6 @@ def test_a_refused_call_is_still_the_refused_one() -> None:
         refused=frozenset({call.fingerprint(), "other"}),
     )
     assert decide(asked).action == "block"
-    stored = redacted_case(stored_values.dump(asked))
+    stored = redacted_case(CASE.write(asked))
     assert "hunter2" not in stored
-    assert decide(stored_values.load(Case, stored)).action == "block"
+    assert decide(CASE.read(stored)).action == "block"

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TextIO, TypeVar
 
-from taskshield.adapters import stored_values as stored_values
+from taskshield.adapters.stored.documents import read_json, write_json
+from taskshield.adapters.stored.shapes import Shape
 from taskshield.core.errors import ConfigError, WireFormatError
+from taskshield_lab.bench.record_shapes import HEADER, RUN
 from taskshield_lab.bench.records import BenchmarkRun, Header
 
 _T = TypeVar("_T")
@@ -29,7 +31,7 @@ def read(path: Path) -> Archive:
     header = _header(path, lines)
     runs: dict[str, BenchmarkRun] = {}
     for number, text in enumerate(lines[1:], start=2):
-        run = _parsed(BenchmarkRun, text, path, number)
+        run = _parsed(RUN, text, path, number)
         earlier = runs.get(run.id)
         if earlier is not None and earlier.error is None:
             raise WireFormatError(
@@ -41,7 +43,7 @@ def read(path: Path) -> Archive:
 
 def line(run: BenchmarkRun) -> str:
     """The line of a run."""
-    return stored_values.dump(run)
+    return write_json(RUN, run, "BenchmarkRun")
 
 
 class Writer:
@@ -80,7 +82,7 @@ class Writer:
         except OSError as error:
             raise ConfigError(f"{self._path} cannot be written: {error.strerror}.") from None
         if self._header is not None:
-            file.write(f"{stored_values.dump(self._header)}\n")
+            file.write(f"{write_json(HEADER, self._header, 'Header')}\n")
         return file
 
 
@@ -134,12 +136,12 @@ def _lines(path: Path) -> list[str]:
 def _header(path: Path, lines: list[str]) -> Header:
     if not lines:
         raise WireFormatError(f"{path} has no records.")
-    return _parsed(Header, lines[0], path, 1)
+    return _parsed(HEADER, lines[0], path, 1)
 
 
-def _parsed(kind: type[_T], line: str, path: Path, number: int) -> _T:
+def _parsed(shape: Shape[_T], line: str, path: Path, number: int) -> _T:
     try:
-        return stored_values.load(kind, line)
+        return read_json(shape, line, "record")
     except WireFormatError as error:
         raise WireFormatError(f"{path}, line {number}: {error}") from None
 

@@ -20,7 +20,8 @@ from taskshield.audit.results.outcomes import (
     of_failure,
 )
 from taskshield.core.errors import ConversationError
-from taskshield.engine.state import Counters, counted
+from taskshield.core.session_state import Counters
+from taskshield.engine.state import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from pydantic import Discriminator
 
 from taskshield.core.decisions import CallVerdict, Case, Decision
 from taskshield.core.messages import ToolCall
-from taskshield.engine.state import SessionState
+from taskshield.core.session_state import SessionState
 from taskshield.integrations.langchain.incoming import read_call
 from taskshield.integrations.langchain.thread_state import Thread
 

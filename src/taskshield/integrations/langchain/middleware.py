@@ -29,7 +29,8 @@ from taskshield.core.decisions import Case, Decision
 from taskshield.core.errors import ConfigError
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall
-from taskshield.engine.state import SessionState, with_approval
+from taskshield.core.session_state import SessionState
+from taskshield.engine.state import with_approval
 from taskshield.integrations.langchain import (
     call_decisions,
     incoming,

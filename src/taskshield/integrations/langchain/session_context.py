@@ -10,7 +10,7 @@ from langchain_core.utils.function_calling import convert_to_openai_function
 
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.json_reader import Field
-from taskshield.engine.state import SessionState
+from taskshield.core.session_state import SessionState
 
 
 def with_system_prompt(session: SessionState, prompt: SystemMessage | None) -> SessionState:

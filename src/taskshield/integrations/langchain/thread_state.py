@@ -12,10 +12,16 @@ from langchain.agents.middleware import AgentState
 from langchain.agents.middleware.types import PrivateStateAttr, ResponseT
 from langchain_core.messages import BaseMessage
 
-from taskshield.adapters import stored_values
+from taskshield.adapters.stored.cases import CASE_RECORD
+from taskshield.adapters.stored.containers import Listed, OrNothing, SetOf
+from taskshield.adapters.stored.documents import Document
+from taskshield.adapters.stored.records import Member, Record
+from taskshield.adapters.stored.sessions import STATE_RECORD
+from taskshield.adapters.stored.shapes import TEXT
 from taskshield.core.decisions import Case, Decision
+from taskshield.core.session_state import SessionState
 from taskshield.engine.decide import decide
-from taskshield.engine.state import SessionState, after
+from taskshield.engine.state import after
 
 _THREAD = "taskshield"
 _OUTCOMES = "taskshield_outcomes"
@@ -68,6 +74,22 @@ class Outcome:
     """The checks, in order."""
 
 
+_THREAD_DOCUMENT: Document[Thread] = Document(
+    name="Thread",
+    record=Record(
+        Thread,
+        Member("session", STATE_RECORD),
+        Member("seen", SetOf(TEXT)),
+        Member("step", OrNothing(CASE_RECORD)),
+    ),
+)
+
+_OUTCOME_DOCUMENT: Document[Outcome] = Document(
+    name="Outcome",
+    record=Record(Outcome, Member("seen", SetOf(TEXT)), Member("cases", Listed(CASE_RECORD))),
+)
+
+
 def has_thread(state: object) -> bool:
     """Whether this state has data about a thread."""
     return isinstance(state, dict) and state.get(_THREAD) is not None
@@ -81,10 +103,10 @@ def load(state: Any) -> Thread | None:
     """
     if not has_thread(state):
         return None
-    thread = stored_values.load(Thread, state[_THREAD])
+    thread = _THREAD_DOCUMENT.read(state[_THREAD])
     session, seen = thread.session, thread.seen
     for text in _outcomes(state):
-        outcome = stored_values.load(Outcome, text)
+        outcome = _OUTCOME_DOCUMENT.read(text)
         seen |= outcome.seen
         for case in outcome.cases:  # decided in parallel; numbered one after the other here
             decision = decide(replace(case, index=session.messages))
@@ -99,12 +121,12 @@ def is_up_to_date(state: Any, thread: Thread) -> bool:
 
 def update(thread: Thread) -> dict[str, Any]:
     """The update that stores the thread, which includes all outcomes."""
-    return {_THREAD: stored_values.dump(thread), _OUTCOMES: None}
+    return {_THREAD: _THREAD_DOCUMENT.write(thread), _OUTCOMES: None}
 
 
 def update_by_call(messages: Iterable[BaseMessage], cases: tuple[Case, ...]) -> dict[str, Any]:
     """The update after one tool call; updates of parallel calls are combined."""
-    return {_OUTCOMES: [stored_values.dump(Outcome(seen=ids(messages), cases=cases))]}
+    return {_OUTCOMES: [_OUTCOME_DOCUMENT.write(Outcome(seen=ids(messages), cases=cases))]}
 
 
 def ids(messages: Iterable[BaseMessage]) -> frozenset[str]:

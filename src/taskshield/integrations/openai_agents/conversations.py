@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from agents import TResponseInputItem
 from cachetools import LRUCache
 
-from taskshield.adapters import stored_values
 from taskshield.adapters.conversations import openai_responses
+from taskshield.adapters.stored.sessions import STATE
 from taskshield.api.sessions import AsyncSession
 from taskshield.api.shields import AsyncShield
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, digest, text_message
-from taskshield.engine.state import SessionState
+from taskshield.core.session_state import SessionState
 
 Messages = tuple[Message, ...]
 
@@ -64,7 +64,7 @@ class ConversationCache:
     def store(self, messages: Messages, state: SessionState) -> None:
         """Store a session until the user speaks again. It must have exactly these messages."""
         bare = replace(state, system="", objectives=(), objectives_known=False, tools={})
-        self._sessions[_key(messages)] = stored_values.dump(bare)
+        self._sessions[_key(messages)] = STATE.write(bare)
 
 
 def messages_of(items: Sequence[object]) -> Messages:

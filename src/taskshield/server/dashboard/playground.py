@@ -13,7 +13,7 @@ from taskshield.core.instructions import TaskSet
 from taskshield.core.judge import Judge
 from taskshield.core.messages import Conversation
 from taskshield.core.provenance import TracedValue
-from taskshield.engine.state import SessionState
+from taskshield.core.session_state import SessionState
 from taskshield.server.http.errors import RequestError
 from taskshield.settings import Settings
 from taskshield.wiring import EMBEDDED, build_judge, build_value_tracer

@@ -13,8 +13,8 @@ from taskshield.core.judge import Judge
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
 from taskshield.core.policy import Policy
+from taskshield.core.session_state import SessionState
 from taskshield.core.tools import ToolSpec
-from taskshield.engine.state import SessionState
 
 _TASK = "Read the file notes.txt and save a short summary of it in the file summary.txt."
 _TOOLS = (

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from taskshield.adapters import stored_values
 from taskshield.adapters.proxy.exchange import Body
 from taskshield.adapters.proxy.openai_responses import body as responses_format
+from taskshield.adapters.stored.containers import Listed, MapOf, OrNothing
+from taskshield.adapters.stored.documents import Document
+from taskshield.adapters.stored.records import Member, Record
+from taskshield.adapters.stored.shapes import ANY_JSON, TEXT
 from taskshield.core.errors import ConversationError, StoreError, WireFormatError
 from taskshield.core.store import Store, StoredSession
 from taskshield.server.proxy.client_request import ClientRequest
@@ -30,6 +33,17 @@ class RemovedCalls:
     """Ids of calls that were removed."""
     results: tuple[dict[str, Any], ...] = ()
     """Results for them, for the provider."""
+
+
+REMOVED_CALLS: Document[RemovedCalls] = Document(
+    name="RemovedCalls",
+    record=Record(
+        RemovedCalls,
+        Member("previous", OrNothing(TEXT)),
+        Member("refused", Listed(TEXT)),
+        Member("results", Listed(MapOf(ANY_JSON))),
+    ),
+)
 
 
 def removed_from(response: Body, refused: frozenset[str]) -> RemovedCalls:
@@ -72,7 +86,7 @@ class RemovedCallsStore:
         if stored is None or stored.state is None:
             return None
         try:
-            return stored_values.load(RemovedCalls, stored.state)
+            return REMOVED_CALLS.read(stored.state)
         except WireFormatError as error:
             raise StoreError(f"Removed calls in the store cannot be read: {error}") from None
 
@@ -110,7 +124,7 @@ class RemovedCallsStore:
                 tenant=tenant + _BESIDE,
                 id=id,
                 version=1 if stored is None else stored.version + 1,
-                state=stored_values.dump(removed),
+                state=REMOVED_CALLS.write(removed, 1),
                 created_at=now,
                 updated_at=now,
             ),

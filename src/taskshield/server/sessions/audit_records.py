@@ -3,9 +3,8 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 
-from taskshield.adapters import stored_values
+from taskshield.adapters.stored.cases import CASE
 from taskshield.core.decisions import Case, Decision
 from taskshield.core.messages import digest
 from taskshield.core.safe_text import one_line
@@ -59,7 +58,7 @@ def audit_record(
 ) -> AuditRecord:
     """The audit record of one decision."""
     case = decision.case
-    text = stored_values.dump(case)
+    text = CASE.write(case, 1)
     return AuditRecord(
         id=decision.id,
         tenant=key.tenant,
@@ -94,7 +93,7 @@ def stored_case(record: AuditRecord) -> Case:
         raise RequestError(
             410, "gone", "The case was not stored: this server does not store texts."
         )
-    return serialization.parse_stored(partial(stored_values.load, Case), record.case)
+    return serialization.parse_stored(CASE.read, record.case)
 
 
 def approval_of(

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from taskshield.adapters import stored_values
+from taskshield.adapters.stored import documents
+from taskshield.adapters.stored.cases import POLICY
 from taskshield.core.decisions import Decision
 from taskshield.core.errors import StoreConflict
 from taskshield.core.judge import Judge
@@ -83,7 +84,7 @@ class SessionChecker:
         self.finder = SnapshotFinder(
             store,
             self._snapshots,
-            seed=f"{judge.name} {stored_values.dump(policy)}",
+            seed=f"{judge.name} {documents.write_json(POLICY, policy, 'Policy')}",
             texts=redaction.texts,
             cached=cached,
         )

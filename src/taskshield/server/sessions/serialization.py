@@ -5,39 +5,18 @@ serialized one by one, and texts from the last time are used again: a write cost
 new, however long the conversation.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from taskshield.adapters import stored_values
+from taskshield.adapters.stored.documents import Document
+from taskshield.adapters.stored.sessions import OLD_SESSION, REST, TOOL, TURN, SessionRest
 from taskshield.core.errors import StoreError, WireFormatError
 from taskshield.core.judge import HistoryEntry
 from taskshield.core.tools import ToolSpec
-from taskshield.engine.state import SessionState
 from taskshield.server.sessions.snapshots import SerializedPart, SerializedParts, StoredContent
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _StoredRest:
-    """All but history and tools. The fields are named as they are stored."""
-
-    state: SessionState
-    names: tuple[str, ...] = ()
-    line: tuple[str, ...] = ()
-    """`StoredContent.decision_ids`."""
-    held: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """`StoredContent.approvable`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _StoredSession:
-    """The layout of the text. The fields are named as they are stored."""
-
-    rest: _StoredRest
-    history: tuple[HistoryEntry, ...]
-    tools: tuple[ToolSpec, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,26 +41,25 @@ def write(
         redacted: Makes secrets in a JSON text unreadable.
     """
 
-    def serialize(value: T) -> SerializedPart[T]:
+    def serialize(document: Document[T], value: T) -> SerializedPart[T]:
         found = known.get(id(value))
         if found is not None and found.value is value:
             return found
-        plain = stored_values.dump(value)
+        plain = document.write(value, 1)
         text = redacted(plain)
-        return SerializedPart(
-            value if text == plain else stored_values.load(type(value), text), text
-        )
+        return SerializedPart(value if text == plain else document.read(text), text)
 
     rest = serialize(
-        _StoredRest(
+        REST,
+        SessionRest(
             state=replace(content.state, history=(), tools={}),
             names=content.names,
-            line=content.decision_ids,
-            held=content.approvable,
-        )
+            decision_ids=content.decision_ids,
+            approvable=content.approvable,
+        ),
     )
-    turns = [serialize(turn) for turn in content.state.history]
-    tools = [serialize(spec) for spec in content.state.tools.values()]
+    turns = [serialize(TURN, turn) for turn in content.state.history]
+    tools = [serialize(TOOL, spec) for spec in content.state.tools.values()]
     parts: list[SerializedPart[Any]] = [*turns, *tools]
     history = ", ".join(each.text for each in turns)
     specs = ", ".join(each.text for each in tools)
@@ -98,7 +76,7 @@ def read(text: str) -> StoredContent:
     Raises:
         WireFormatError: The text is not a session.
     """
-    stored = stored_values.load(_StoredSession, text)
+    stored = OLD_SESSION.read(text)
     return _joined(stored.rest, stored.history, stored.tools)
 
 
@@ -115,12 +93,12 @@ def parse_stored(parse: Callable[[str], T], text: str) -> T:
 
 
 def _joined(
-    rest: _StoredRest, history: Iterable[HistoryEntry], tools: Iterable[ToolSpec]
+    rest: SessionRest, history: Iterable[HistoryEntry], tools: Iterable[ToolSpec]
 ) -> StoredContent:
     by_name = {spec.name: spec for spec in tools}
     return StoredContent(
         state=replace(rest.state, history=tuple(history), tools=by_name),
         names=rest.names,
-        decision_ids=rest.line,
-        approvable=rest.held,
+        decision_ids=rest.decision_ids,
+        approvable=rest.approvable,
     )

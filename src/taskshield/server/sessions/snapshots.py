@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from taskshield.core.decisions import Action, Decision
+from taskshield.core.session_state import SessionState
 from taskshield.core.store import Approval, AuditRecord
 from taskshield.core.tools import ToolSpec
-from taskshield.engine.state import SessionState, with_approval
+from taskshield.engine.state import with_approval
 
 T = TypeVar("T")
 

@@ -6,9 +6,10 @@ from functools import partial
 import pytest
 
 from taskshield import Shield
-from taskshield.adapters import stored_values
+from taskshield.adapters.stored.documents import read_json
 from taskshield.core.errors import ConfigError, TaskShieldError
 from taskshield_lab.bench.agentdojo.items import Selection, items
+from taskshield_lab.bench.record_shapes import RUN
 from taskshield_lab.bench.records import BenchmarkRun
 from taskshield_lab.bench.run import worst_case
 from taskshield_lab.bench.run.workers import ShieldPlan, run_all
@@ -32,7 +33,7 @@ def spoiled(job: int, shield: Shield | None) -> BenchmarkRun | None:
 
 
 def outcomes(lines: Iterable[str | None]) -> list[tuple[str, bool, bool]]:
-    runs = [stored_values.load(BenchmarkRun, line) for line in lines if line is not None]
+    runs = [read_json(RUN, line, "record") for line in lines if line is not None]
     return sorted((run.id, run.utility, run.hijacked) for run in runs)
 
 

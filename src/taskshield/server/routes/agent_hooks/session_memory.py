@@ -7,13 +7,12 @@ sessions, but never listed among the sessions of its own tenant.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 
 from starlette.requests import Request
 
-from taskshield.adapters import stored_values
 from taskshield.adapters.agent_hooks.steps import Memory, SeenCall
 from taskshield.adapters.agent_hooks.verdicts import Verdict
+from taskshield.adapters.stored.agent_hooks import MEMORY
 from taskshield.core.errors import StoreConflict
 from taskshield.core.store import Store, StoredSession
 from taskshield.server.bounded_cache import BoundedCache
@@ -73,7 +72,7 @@ class SessionMemories:
             return cached
         if stored.state is None:
             return _StoredMemory(version=stored.version, memory=Memory())
-        memory = parse_stored(partial(stored_values.load, Memory), stored.state)
+        memory = parse_stored(MEMORY.read, stored.state)
         return _StoredMemory(version=stored.version, memory=memory)
 
     async def _write(self, tenant: str, session: str, version: int, memory: Memory) -> Memory:
@@ -83,7 +82,7 @@ class SessionMemories:
                 tenant=tenant + _TENANT_SUFFIX,
                 id=session,
                 version=version,
-                state=stored_values.dump(memory) if self._texts else None,
+                state=MEMORY.write(memory, 1) if self._texts else None,
                 created_at=now,
                 updated_at=now,
             ),

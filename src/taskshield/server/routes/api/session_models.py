@@ -4,9 +4,9 @@ from datetime import datetime
 
 from taskshield.core.decisions import Action
 from taskshield.core.instructions import Grant, Task
+from taskshield.core.session_state import Counters
 from taskshield.core.store import ListedSession, Page
 from taskshield.core.usage import Usage
-from taskshield.engine.state import Counters
 from taskshield.server.routes.api.models import ResponseModel
 from taskshield.server.sessions.snapshots import SessionSnapshot
 
