@@ -35,7 +35,7 @@ MODEL_CODE  := */judges/embedded/*
 # What the benchmark is checked with: no defence, and the two extremes.
 EXTREMES := none allow-all block-side-effects
 
-.PHONY: help serve quick test mutants check fix bench docs clean
+.PHONY: help serve quick test mutants check fix bench docs image clean
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -85,6 +85,9 @@ docs: $(DEV) ## build the documentation site to build/site
 	$(BIN)/python docs/site/settings_page.py
 	$(BIN)/python docs/site/benchmarks_page.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+image: $(SERVE) ## build the container image, with docker, podman or buildah
+	$(BIN)/python -m tools.image
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) web/node_modules web/build mutants .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
