@@ -26,6 +26,7 @@ class PostgresServer:
         self._folder = Path(tempfile.mkdtemp(prefix="postgres-"))
         self._user = _NOBODY if os.geteuid() == 0 else None
         self._programs = self._installed()
+        self.data = self._folder / "lab" / "data"
         password = self._folder / "password"
         password.write_text(PASSWORD)
         if self._user is not None:
@@ -78,7 +79,7 @@ class PostgresServer:
     def _run(self, program: str, *arguments: str) -> None:
         subprocess.run(
             [self._programs / program, *arguments],
-            env={"PGDATA": str(self._folder / "lab" / "data"), "LC_ALL": "C"},
+            env={"PGDATA": str(self.data), "LC_ALL": "C"},
             user=self._user,
             group=self._user,
             extra_groups=None if self._user is None else [],

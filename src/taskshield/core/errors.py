@@ -36,6 +36,32 @@ OutageKind = Literal["unavailable", "timeout", "invalid_output", "budget", "over
 - oversized: the message is too long, or holds too much, to be judged
 """
 
+StoreState = Literal[
+    "full",
+    "read-only",
+    "locked",
+    "damaged",
+    "disk",
+    "unreachable",
+    "refused",
+    "connections",
+    "tables",
+    "removed",
+]
+"""Why a store cannot be used.
+
+- full: there is no room for what is to be written
+- read-only: it can be read, but not written
+- locked: another process has locked it
+- damaged: its content is not what was written, or it is no database at all
+- disk: the disk or the file system failed
+- unreachable: the database server does not answer, or is starting or stopping
+- refused: the database server refused the user, the password or a permission
+- connections: no connection is free
+- tables: its tables are not those of this release
+- removed: its file was removed or replaced
+"""
+
 
 class TaskShieldError(Exception):
     """Base of all errors raised by taskshield."""
@@ -95,6 +121,11 @@ class UpstreamError(TaskShieldError):
 
 class StoreError(TaskShieldError):
     """A store could not read or write. Nothing that it acknowledged before is lost."""
+
+    def __init__(self, message: str, *, state: StoreState | None = None) -> None:
+        super().__init__(message)
+        self.state = state
+        """What is wrong with the store as a whole; None where only one request failed."""
 
 
 class StoreConflict(StoreError):

@@ -103,9 +103,9 @@ def test_concurrent_readiness_requests_share_one_ping() -> None:
         store = Slow()
         readiness = Readiness(wise(), Policy(), store)
         await readiness.run_self_test()
-        assert await asyncio.gather(*(readiness.reasons() for _ in range(100))) == [[]] * 100
+        assert await asyncio.gather(*(readiness.problem() for _ in range(100))) == [None] * 100
         assert store.pings == 1
-        assert await readiness.reasons() == [] and store.pings == 2
+        assert await readiness.problem() is None and store.pings == 2
 
     run(work())
 
@@ -124,6 +124,6 @@ def test_a_failed_self_test_is_run_again(monkeypatch: pytest.MonkeyPatch) -> Non
     async def work() -> None:
         readiness = Readiness(judge, Policy(), MemoryStore())
         await readiness.run_until_passed()
-        assert await readiness.reasons() == []
+        assert await readiness.problem() is None
 
     run(work())

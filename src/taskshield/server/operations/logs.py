@@ -12,6 +12,8 @@ import traceback
 from datetime import UTC, datetime
 from types import TracebackType
 
+from taskshield.core.errors import StoreError
+
 LOG = logging.getLogger("taskshield.server")
 
 _FRAMES = 12
@@ -32,7 +34,10 @@ class JsonLines(logging.Formatter):
             **getattr(record, "fields", {}),
         }
         if record.exc_info and record.exc_info[1] is not None:
-            fields["error"] = type(record.exc_info[1]).__name__
+            error = record.exc_info[1]
+            fields["error"] = type(error).__name__
+            if isinstance(error, StoreError) and error.state is not None:
+                fields["reason"] = str(error)
             fields["raised_at"] = _frames(record.exc_info[2])
         return json.dumps(fields)
 

@@ -18,10 +18,13 @@ async def alive(request: Request) -> Response:
 
 async def ready(request: Request) -> Response:
     """Answer 200 where the server is ready, or else 503 with the reasons."""
-    reasons = await services(request).readiness.reasons()
-    if reasons:
-        return JSONResponse({"status": "not ready", "reasons": reasons}, status_code=503)
-    return JSONResponse({"status": "ready"})
+    problem = await services(request).readiness.problem()
+    if problem is None:
+        return JSONResponse({"status": "ready"})
+    body: dict[str, object] = {"status": "not ready", "reasons": problem.reasons}
+    if problem.store is not None:
+        body["store"] = problem.store
+    return JSONResponse(body, status_code=503)
 
 
 async def metrics(request: Request) -> Response:

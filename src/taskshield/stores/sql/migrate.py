@@ -48,6 +48,7 @@ def has_parts(connection: Connection) -> bool:
 
 def _in_turn(connection: Connection, *, upgrade: bool) -> bool:
     if connection.dialect.name == "postgresql":
+        connection.execute(text("SET LOCAL lock_timeout = 0"))  # another server may take a while
         connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
         return _bring_up(connection, upgrade=upgrade)
     with _THREADS:

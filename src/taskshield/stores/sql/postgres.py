@@ -7,13 +7,17 @@ import asyncpg
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from taskshield.core.errors import ConfigError, StoreError
-from taskshield.stores.sql.failures import explained, postgres_reason
+from taskshield.core.errors import ConfigError
+from taskshield.stores.sql.failures import explained, postgres_failure, unusable
 from taskshield.stores.sql.migrate import migrate
 from taskshield.stores.sql.store import SqlStore
 
 _CONNECT_S = 10.0
 _STATEMENT_S = 30.0
+_LOCK_TIMEOUT = (
+    "SELECT set_config('lock_timeout', '5s', false) WHERE current_setting('lock_timeout') = '0'"
+)
+"""How long to wait for another session that has locked a table, unless the URL or the user says."""
 
 R = TypeVar("R")
 
@@ -68,16 +72,18 @@ def postgres_engine(dsn: str) -> AsyncEngine:
 
     async def connect() -> asyncpg.Connection:
         try:
-            return await asyncpg.connect(dsn, timeout=_CONNECT_S, command_timeout=_STATEMENT_S)
+            made = await asyncpg.connect(dsn, timeout=_CONNECT_S, command_timeout=_STATEMENT_S)
+            # Not a setting in the connection's first message, which not every pooler takes.
+            await made.execute(_LOCK_TIMEOUT)
+            return made
         except ValueError:
             raise ConfigError(
                 "The URL of the store is not a valid Postgres URL. Use postgresql://user@host/name."
             ) from None
         except asyncpg.InterfaceError as error:
-            raise StoreError(f"The store cannot be used: {type(error).__name__}.") from None
+            raise unusable(type(error).__name__, None) from None
         except asyncpg.PostgresError as error:
-            reason = postgres_reason(str(error.sqlstate))
-            raise StoreError(f"The store cannot be used: {reason}.") from None
+            raise postgres_failure(str(error.sqlstate)) from None
 
     return create_async_engine(
         "postgresql+asyncpg://",

@@ -33,6 +33,7 @@ from taskshield.core.store import (
 )
 from taskshield.stores.paging import Place, checked_limit, page, place, read_cursor
 from taskshield.stores.sql.database import Database
+from taskshield.stores.sql.noted_failures import NotedFailures
 from taskshield.stores.sql.tables import NEWEST
 
 T = TypeVar(
@@ -54,7 +55,7 @@ class SqlRows:
 
     def __init__(self, database: Database) -> None:
         """Use the database, and own it from now on."""
-        self._database = database
+        self._database = NotedFailures(database)
 
     @property
     def database(self) -> Database:

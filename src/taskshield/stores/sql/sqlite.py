@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
 
 from taskshield.core.errors import StoreError
-from taskshield.stores.sql.failures import explained
+from taskshield.stores.sql.failures import explained, unusable
 from taskshield.stores.sql.migrate import migrate
 from taskshield.stores.sql.store import SqlStore
 
@@ -78,10 +78,7 @@ class SqliteDatabase:
         def transaction() -> R:
             # SQLite would keep writing to the removed file, and the rows would be lost.
             if _identity(self._path) != self._identity:
-                raise StoreError(
-                    "The store cannot be used: its file was removed or replaced. Restart"
-                    " the server."
-                )
+                raise unusable("its file was removed or replaced", "removed")
             with self._writing.begin() as connection:
                 return work(connection)
 
@@ -101,8 +98,7 @@ async def _done(threads: Executor, transaction: Callable[[], R]) -> R:
     try:
         turn = threads.submit(transaction)
     except RuntimeError:
-        reason = "it was closed, or no thread can be started"
-        raise StoreError(f"The store cannot be used: {reason}.") from None
+        raise unusable("it was closed, or no thread can be started", None) from None
     try:
         with explained():
             return await asyncio.wrap_future(turn)
@@ -146,7 +142,8 @@ def _make(path: Path) -> None:
     except OSError as error:
         raise StoreError(
             f"The file of the store cannot be opened ({type(error).__name__}). Its folder must"
-            " exist, and both must be writable."
+            " exist, and both must be writable.",
+            state="read-only",
         ) from None
     patience = time.monotonic() + _BUSY_MS / 1000
     with closing(sqlite3.connect(path)) as connection:

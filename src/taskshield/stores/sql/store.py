@@ -20,7 +20,6 @@ from sqlalchemy import (
     insert,
     literal,
     select,
-    text,
     tuple_,
     update,
 )
@@ -52,7 +51,6 @@ from taskshield.stores.sql.tables import (
     NEWEST,
     RECORDS,
     SESSIONS,
-    VERSION_TABLE,
 )
 from taskshield.stores.storable_text import check_names, check_names_of
 
@@ -92,7 +90,6 @@ _TALLIES = (
 _APPROVAL = one_of(Approval, APPROVALS)
 _ADD_APPROVALS = insert(APPROVALS)
 _EXPIRED_LOGINS = delete(LOGINS).where(LOGINS.c.expires_at <= bindparam("now"))
-_PING = text(f"UPDATE {VERSION_TABLE} SET version_num = version_num")
 
 
 class SqlStore(SqlPeople):
@@ -241,7 +238,7 @@ class SqlStore(SqlPeople):
 
     async def ping(self) -> None:
         """Raise where the store cannot be read and written."""
-        await self._database.write(lambda connection: connection.execute(_PING))
+        await self._database.ping()
 
     def _has_parts(self, connection: Connection) -> bool:
         if not self._with_parts:
