@@ -11,6 +11,7 @@ from taskshield.cli.audit import command as audit
 from taskshield.cli.check import command as check
 from taskshield.cli.check_result import BAD_INPUT
 from taskshield.cli.db import command as db
+from taskshield.cli.doctor import command as doctor
 from taskshield.cli.missing_packages import explain
 from taskshield.cli.plugin_commands import add_plugin_commands
 from taskshield.cli.terminal import complain
@@ -65,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     db.add_parser(commands)
     hook.add_parser(commands)
     mcp.add_parser(commands)
+    doctor.add_parser(commands)
     add_plugin_commands(commands)
     return parser
 

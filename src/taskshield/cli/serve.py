@@ -36,6 +36,12 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    add_settings(parser)
+    parser.set_defaults(run=run, extra="server")
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add the options that are settings."""
     parser.add_argument(
         "--host", metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"
     )
@@ -47,7 +53,6 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--base-url", metavar="URL", help="base URL of the judge's endpoint")
     parser.add_argument("--config", metavar="FILE", help="settings file, YAML or TOML")
     add_store(parser)
-    parser.set_defaults(run=run, extra="server")
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
@@ -63,19 +68,21 @@ def run(given: argparse.Namespace) -> int:
     Raises:
         TaskShieldError: A setting is wrong, or the address or the store cannot be used.
     """
-    settings = load(
-        {
-            "judge": given.judge,
-            "llm": given.llm,
-            "base_url": given.base_url,
-            "server": server_arguments(host=given.host, port=given.port, store=given.store),
-        },
-        config=given.config,
-    )
+    settings = load(given_settings(given), config=given.config)
     from taskshield.server.run import serve
 
     serve(settings, _announce)
     return 0
+
+
+def given_settings(given: argparse.Namespace) -> dict[str, object]:
+    """The settings that were given as options."""
+    return {
+        "judge": given.judge,
+        "llm": given.llm,
+        "base_url": given.base_url,
+        "server": server_arguments(host=given.host, port=given.port, store=given.store),
+    }
 
 
 def server_arguments(**given: object) -> dict[str, object]:

@@ -18,18 +18,19 @@ async def open_configured(settings: ServerSettings) -> Store:
     """
     if settings.store is not None:
         return await open_store(settings.store.get_secret_value())
-    folder = _state_folder()
+    file = default_file()
+    folder = file.parent
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(
             f"server.store: cannot create the folder {folder}: {error.strerror}"
         ) from None
-    return await open_store(f"sqlite:///{folder / 'taskshield.db'}")
+    return await open_store(f"sqlite:///{file}")
 
 
-def _state_folder() -> Path:
-    """The folder for state in the user's home folder, by the XDG convention."""
+def default_file() -> Path:
+    """The file in the folder for state in the user's home folder, by the XDG convention."""
     given = os.environ.get("XDG_STATE_HOME", "")
     base = Path(given) if Path(given).is_absolute() else Path.home() / ".local" / "state"
-    return base / "taskshield"
+    return base / "taskshield" / "taskshield.db"
