@@ -1,10 +1,11 @@
 """One value of each kind of stored document, with every member filled in.
 
 Fixtures of each format are written from these values, so they never change: a new member is tested
-with a value of its own.
+with a value of its own. The code of earlier releases imports this module as well.
 """
 
 from dataclasses import replace
+from typing import Any
 
 from taskshield.adapters.agent_hooks.steps import Memory, SeenCall
 from taskshield.adapters.agent_hooks.verdicts import Concern, Transform, Verdict
@@ -136,3 +137,27 @@ MEMORY = Memory(
     said="digest-2",
     said_verdict=replace(DENIED, decision="transform"),
 )
+SENT: dict[str, Any] = {"type": "function_call_output", "call_id": "c1", "output": ["no", 1, None]}
+
+
+def state(module: Any) -> Any:
+    """A state of a session; `module` is the one in which the release has these classes."""
+    return module.SessionState(
+        id="session-1",
+        system="You help with mail.",
+        tools={"send_mail": TOOL},
+        messages=5,
+        tasks=TaskSet(tasks=(TASK,)),
+        objectives=(OBJECTIVE,),
+        objectives_known=True,
+        tainted=(TAINTED,),
+        tainted_seen=7,
+        history=(TURN, OUTPUT),
+        open_calls={"c1": CALL},
+        turn_began=1,
+        rounds_used=2,
+        refused=frozenset({"f2", "f1"}),
+        approved=frozenset({"f3"}),
+        counters=module.Counters(executed=3, skipped=1, failed=1),
+        usage=USAGE,
+    )

@@ -28,6 +28,7 @@ from tests.server.stage import (
 )
 
 RULES = JudgingRules(
+    document_version=lambda: 1,
     judge=judge(),
     policy=ESCALATING,
     redaction=TextRedaction(),

@@ -74,7 +74,7 @@ class Outcome:
     """The checks, in order."""
 
 
-_THREAD_DOCUMENT: Document[Thread] = Document(
+THREAD_DOCUMENT: Document[Thread] = Document(
     name="Thread",
     record=Record(
         Thread,
@@ -84,7 +84,7 @@ _THREAD_DOCUMENT: Document[Thread] = Document(
     ),
 )
 
-_OUTCOME_DOCUMENT: Document[Outcome] = Document(
+OUTCOME_DOCUMENT: Document[Outcome] = Document(
     name="Outcome",
     record=Record(Outcome, Member("seen", SetOf(TEXT)), Member("cases", Listed(CASE_RECORD))),
 )
@@ -103,10 +103,10 @@ def load(state: Any) -> Thread | None:
     """
     if not has_thread(state):
         return None
-    thread = _THREAD_DOCUMENT.read(state[_THREAD])
+    thread = THREAD_DOCUMENT.read(state[_THREAD])
     session, seen = thread.session, thread.seen
     for text in _outcomes(state):
-        outcome = _OUTCOME_DOCUMENT.read(text)
+        outcome = OUTCOME_DOCUMENT.read(text)
         seen |= outcome.seen
         for case in outcome.cases:  # decided in parallel; numbered one after the other here
             decision = decide(replace(case, index=session.messages))
@@ -121,12 +121,12 @@ def is_up_to_date(state: Any, thread: Thread) -> bool:
 
 def update(thread: Thread) -> dict[str, Any]:
     """The update that stores the thread, which includes all outcomes."""
-    return {_THREAD: _THREAD_DOCUMENT.write(thread), _OUTCOMES: None}
+    return {_THREAD: THREAD_DOCUMENT.write(thread), _OUTCOMES: None}
 
 
 def update_by_call(messages: Iterable[BaseMessage], cases: tuple[Case, ...]) -> dict[str, Any]:
     """The update after one tool call; updates of parallel calls are combined."""
-    return {_OUTCOMES: [_OUTCOME_DOCUMENT.write(Outcome(seen=ids(messages), cases=cases))]}
+    return {_OUTCOMES: [OUTCOME_DOCUMENT.write(Outcome(seen=ids(messages), cases=cases))]}
 
 
 def ids(messages: Iterable[BaseMessage]) -> frozenset[str]:

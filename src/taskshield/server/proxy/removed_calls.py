@@ -16,6 +16,7 @@ from taskshield.adapters.stored.documents import Document
 from taskshield.adapters.stored.records import Member, Record
 from taskshield.adapters.stored.shapes import ANY_JSON, TEXT
 from taskshield.core.errors import ConversationError, StoreError, WireFormatError
+from taskshield.core.session_parts import document_version
 from taskshield.core.store import Store, StoredSession
 from taskshield.server.proxy.client_request import ClientRequest
 from taskshield.server.proxy.notices import NOT_RUN
@@ -124,7 +125,7 @@ class RemovedCallsStore:
                 tenant=tenant + _BESIDE,
                 id=id,
                 version=1 if stored is None else stored.version + 1,
-                state=REMOVED_CALLS.write(removed, 1),
+                state=REMOVED_CALLS.write(removed, document_version(self._store)),
                 created_at=now,
                 updated_at=now,
             ),

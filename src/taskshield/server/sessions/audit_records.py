@@ -55,10 +55,11 @@ def audit_record(
     source: RequestSource,
     at: datetime,
     redaction: TextRedaction,
+    version: int,
 ) -> AuditRecord:
-    """The audit record of one decision."""
+    """The audit record of one decision, its case in this format of stored documents."""
     case = decision.case
-    text = CASE.write(case, 1)
+    text = CASE.write(case, version)
     return AuditRecord(
         id=decision.id,
         tenant=key.tenant,

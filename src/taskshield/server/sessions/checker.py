@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from taskshield.adapters.stored import documents
 from taskshield.adapters.stored.cases import POLICY
@@ -17,6 +18,7 @@ from taskshield.core.errors import StoreConflict
 from taskshield.core.judge import Judge
 from taskshield.core.messages import Conversation, Message
 from taskshield.core.policy import Policy
+from taskshield.core.session_parts import document_version
 from taskshield.core.store import Store
 from taskshield.core.tools import ToolSpec
 from taskshield.server.bounded_cache import KeyedLocks
@@ -76,7 +78,11 @@ class SessionChecker:
             observe: Gets the result of each check.
         """
         self._rules = JudgingRules(
-            judge=judge, policy=policy, redaction=redaction, approval_time=approval_time
+            judge=judge,
+            policy=policy,
+            redaction=redaction,
+            approval_time=approval_time,
+            document_version=partial(document_version, store),
         )
         self._max_messages = max_messages
         self._observe = observe

@@ -38,6 +38,8 @@ class JudgingRules:
     """How texts are stored."""
     approval_time: timedelta
     """How long a person has to approve."""
+    document_version: Callable[[], int]
+    """The format in which cases are stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,7 @@ async def judge_messages(
             decisions.append(await session.add(message))
         except ConversationError as error:
             raise ConversationError(f"message {number}: {error}") from None
+    version = rules.document_version()
     state, key, at = session.state, snapshot.key, datetime.now(UTC)
     waiting = [
         each for each in decisions if needs_person(each) and each.case.index >= state.turn_began
@@ -120,6 +123,8 @@ async def judge_messages(
             decision_ids=tuple(each.id for each in (*known, *decisions)) if names else (),
             approvable={**snapshot.content.approvable, **approvable} if same_turn else approvable,
         ),
-        records=tuple(audit_record(each, key, source, at, rules.redaction) for each in decisions),
+        records=tuple(
+            audit_record(each, key, source, at, rules.redaction, version) for each in decisions
+        ),
         approvals=approvals,
     )

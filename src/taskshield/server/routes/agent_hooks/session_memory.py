@@ -14,6 +14,7 @@ from taskshield.adapters.agent_hooks.steps import Memory, SeenCall
 from taskshield.adapters.agent_hooks.verdicts import Verdict
 from taskshield.adapters.stored.agent_hooks import MEMORY
 from taskshield.core.errors import StoreConflict
+from taskshield.core.session_parts import document_version
 from taskshield.core.store import Store, StoredSession
 from taskshield.server.bounded_cache import BoundedCache
 from taskshield.server.services import Services, services
@@ -82,7 +83,7 @@ class SessionMemories:
                 tenant=tenant + _TENANT_SUFFIX,
                 id=session,
                 version=version,
-                state=MEMORY.write(memory, 1) if self._texts else None,
+                state=MEMORY.write(memory, document_version(self._store)) if self._texts else None,
                 created_at=now,
                 updated_at=now,
             ),
