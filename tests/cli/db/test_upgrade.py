@@ -1,37 +1,40 @@
-"""`taskshield db upgrade`."""
+"""`taskshield db upgrade`; how it goes on after a failure is tested with the stores."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from taskshield.cli.main import main
-from taskshield.core.session_parts import document_version
-from tests.stores.rows import SESSION, opened
-from tests.stores.sql.test_migrate import apart
-from tests.stores.sql.test_parts import of_0_1_0
+from taskshield.core.store import StoredSession
+from tests.server.stage import TENANT
+from tests.stores.rows import opened
+from tests.stores.sql.test_upgrade import fill
 
 
-def test_a_store_of_the_release_before_is_brought_up_to_date(
+def test_a_session_that_cannot_be_read_stays_as_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
 
-    async def before() -> None:
-        await apart(url, of_0_1_0)
+    async def damage() -> StoredSession:
+        ids = await fill(url, 3)
         async with opened(url) as store:
-            await store.commit(SESSION, [])
+            row = await store.session(TENANT, ids[2])
+            assert row is not None and row.state is not None
+            damaged = replace(row, version=2, state=row.state[:-20])
+            await store.commit(damaged, [])
+            return damaged
 
-    async def after() -> None:
+    async def found(id: str) -> StoredSession | None:
         async with opened(url) as store:
-            assert document_version(store) == 2
-            assert await store.session("acme", "s1") == SESSION
+            return await store.session(TENANT, id)
 
-    asyncio.run(before())
-    for _ in range(2):
-        assert main(["db", "upgrade", "--store", url]) == 0
-        assert "The store is up to date." in capsys.readouterr().err
-        asyncio.run(after())
+    damaged = asyncio.run(damage())
+    assert main(["db", "upgrade", "--store", url]) == 1
+    assert "Upgraded 2 sessions. 1 cannot be read" in capsys.readouterr().err
+    assert asyncio.run(found(damaged.id)) == damaged
 
 
 def test_a_store_in_memory_cannot_be_upgraded(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,17 +2,26 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 from taskshield.core.errors import StoreConflict
+from taskshield.core.session_parts import PartStore, SessionHead, document_version
 from taskshield.core.store import Store, StoredSession
 from taskshield.server.bounded_cache import BoundedCache
 from taskshield.server.http.errors import RequestError
-from taskshield.server.sessions import serialization
+from taskshield.server.sessions import head_and_parts, serialization
 from taskshield.server.sessions.audit_records import TextRedaction
-from taskshield.server.sessions.snapshots import SessionSnapshot, SessionSummary, SnapshotChange
+from taskshield.server.sessions.snapshots import (
+    SessionSnapshot,
+    SessionSummary,
+    SnapshotChange,
+    StoredContent,
+    StoredParts,
+)
 
 T = TypeVar("T")
 C = TypeVar("C", bound=SnapshotChange)
@@ -20,7 +29,7 @@ C = TypeVar("C", bound=SnapshotChange)
 CACHE_SIZE = 64 * 1024 * 1024
 """Characters of all cached sessions, however few they are."""
 _LONGEST = 64 * 1024 * 1024
-"""Characters of one session. All of it is read and written at once."""
+"""Characters of one session. All of it is read at once."""
 _TASKS_LISTED = 3
 """Tasks of a session that a list shows."""
 _TRIES = 5
@@ -47,27 +56,18 @@ class SnapshotStore:
 
         Raises:
             RequestError: Its texts are not stored, and it is not cached.
+            StoreConflict: Other requests changed it each time that it was read.
         """
-        stored = await self._store.session(tenant, id)
-        if stored is None:
-            return None
-        cached = self._cache.get((tenant, id))
-        if cached is not None and _is_same(cached, stored):
-            return cached
-        if stored.state is None:
-            raise RequestError(
-                410,
-                "gone",
-                "The session cannot be resumed: this server does not store texts.",
-            )
-        return SessionSnapshot(
-            tenant=tenant,
-            version=stored.version,
-            created_at=stored.created_at,
-            content=serialization.parse_stored(serialization.read, stored.state),
-            summary=_summary(stored),
-            size=len(stored.state),
-        )
+        for _ in range(_TRIES):
+            stored = await self._store.session(tenant, id)
+            if stored is None:
+                return None
+            cached = self._cache.get((tenant, id))
+            if cached is not None and _is_same(cached, stored):
+                return cached
+            with suppress(StoreConflict):  # another request changed it before its parts were read
+                return await self._read(stored)
+        raise StoreConflict("The session changed five times while it was read. Try again.")
 
     async def update(
         self, find: Find, change: Callable[[SessionSnapshot], Awaitable[C]]
@@ -111,40 +111,99 @@ class SnapshotStore:
         """Wait for writes that have not ended."""
         await asyncio.gather(*self._writes, return_exceptions=True)
 
+    async def _read(self, stored: StoredSession) -> SessionSnapshot:
+        if stored.state is None:
+            raise RequestError(
+                410,
+                "gone",
+                "The session cannot be resumed: this server does not store texts.",
+            )
+        known: StoredParts | None = None
+        size = len(stored.state)
+        if isinstance(self._store, PartStore) and head_and_parts.is_head(stored.state):
+            parts = await self._store.parts(stored.tenant, stored.id, stored.version)
+            join = partial(head_and_parts.join, parts=parts)
+            content, known = serialization.parse_stored(join, stored.state)
+            size += sum(len(part.text) for part in parts)
+        else:
+            content = serialization.parse_stored(serialization.read, stored.state)
+        return SessionSnapshot(
+            tenant=stored.tenant,
+            version=stored.version,
+            created_at=stored.created_at,
+            content=content,
+            summary=_summary(stored),
+            stored=known,
+            size=size,
+        )
+
     async def _write(self, snapshot: SessionSnapshot, change: SnapshotChange) -> SessionSnapshot:
-        texts = self._redaction.texts
-        serialized = serialization.write(change.content, snapshot.parts, self._redaction.state)
-        if len(serialized.text) > _LONGEST:
+        if document_version(self._store) == 1:
+            written, row = self._as_text(snapshot, change)
+        else:
+            written, row = self._as_head_and_parts(snapshot, change)
+        if written.size > _LONGEST:
             raise RequestError(
                 413, "session_too_large", "The session has become too large. Start a new one."
             )
-        written = replace(
-            snapshot,
-            version=snapshot.version + 1,
-            # Redacted here as in the store: all replicas decide alike.
-            content=serialized.content,
-            summary=snapshot.summary.after(change.records),
-            parts=serialized.parts,
-            size=len(serialized.text),
-        )
         await self._store.commit(
-            StoredSession(
-                tenant=written.tenant,
-                id=written.id,
-                version=written.version,
-                state=serialized.text if texts else None,
-                created_at=written.created_at,
-                updated_at=datetime.now(UTC),
-                tasks=self._task_lines(written),
-                messages=written.state.messages,
-                **asdict(written.summary),
-            ),
+            row,
             change.records,
             tuple(change.approvals.values()),
-            written.content.names if texts else (),
+            written.content.names if self._redaction.texts else (),
         )
         self._cache.put((written.tenant, written.id), written)
         return written
+
+    def _as_text(
+        self, snapshot: SessionSnapshot, change: SnapshotChange
+    ) -> tuple[SessionSnapshot, StoredSession]:
+        serialized = serialization.write(change.content, snapshot.parts, self._redaction.state)
+        written = replace(
+            _next(snapshot, change, serialized.content),
+            parts=serialized.parts,
+            stored=None,
+            size=len(serialized.text),
+        )
+        return written, self._row(written, serialized.text)
+
+    def _as_head_and_parts(
+        self, snapshot: SessionSnapshot, change: SnapshotChange
+    ) -> tuple[SessionSnapshot, StoredSession]:
+        whole = snapshot.stored is None or snapshot.version == 0
+        divided = head_and_parts.divide(
+            change.content,
+            StoredParts() if snapshot.stored is None else snapshot.stored,
+            whole=whole,
+            redacted=self._redaction.state,
+            version=document_version(self._store),
+        )
+        written = replace(
+            _next(snapshot, change, divided.content),
+            parts={},
+            stored=divided.stored,
+            size=divided.size,
+        )
+        row = self._row(written, divided.head)
+        if not self._redaction.texts:
+            return written, row
+        own = {each.name: getattr(row, each.name) for each in fields(StoredSession)}
+        return written, SessionHead(
+            **own, parts=divided.parts, removed=divided.removed, whole=whole
+        )
+
+    def _row(self, written: SessionSnapshot, state: str) -> StoredSession:
+        return StoredSession(
+            tenant=written.tenant,
+            id=written.id,
+            version=written.version,
+            state=state if self._redaction.texts else None,
+            created_at=written.created_at,
+            updated_at=datetime.now(UTC),
+            tasks=self._task_lines(written),
+            messages=written.state.messages,
+            **asdict(written.summary),
+        )
 
     def _task_lines(self, snapshot: SessionSnapshot) -> tuple[str, ...]:
         """The beginnings of a session's first tasks, as far as they may be stored."""
@@ -155,6 +214,18 @@ class SnapshotStore:
         self._writes.discard(task)
         if not task.cancelled():
             task.exception()  # Read, so that asyncio does not log it: the request may be cancelled.
+
+
+def _next(
+    snapshot: SessionSnapshot, change: SnapshotChange, content: StoredContent
+) -> SessionSnapshot:
+    """The next snapshot. Its content is redacted as in the store: all replicas decide alike."""
+    return replace(
+        snapshot,
+        version=snapshot.version + 1,
+        content=content,
+        summary=snapshot.summary.after(change.records),
+    )
 
 
 def _summary(stored: StoredSession) -> SessionSummary:

@@ -48,6 +48,29 @@ SerializedParts: TypeAlias = Mapping[int, SerializedPart[Any]]
 """Parts that are serialized already, by the `id` of the part."""
 
 
+@dataclass(frozen=True, slots=True)
+class StoredPart(Generic[T]):
+    """A part of a session with its text, as it is stored at its position."""
+
+    value: T
+    text: str
+    position: int
+    checked: bool
+    """Whether this server has redacted it; another one may have stored it as it was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredParts:
+    """What is stored of a session beside its head."""
+
+    lists: Mapping[str, tuple[StoredPart[Any], ...]] = field(default_factory=dict)
+    """Parts by kind, in order."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How many parts there are of kinds that only a later release knows."""
+    unknown: Mapping[str, object] = field(default_factory=dict)
+    """Members of the head that only a later release knows."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionKey:
     """A session and its tenant."""
@@ -103,7 +126,9 @@ class SessionSnapshot:
     content: StoredContent
     summary: SessionSummary = SessionSummary()
     parts: SerializedParts = field(default_factory=dict)
-    """Parts of it that need not be serialized again."""
+    """Parts of it that need not be serialized again, where it is stored as one text."""
+    stored: StoredParts | None = None
+    """Parts of it that need not be stored again; None where it is stored as one text."""
     size: int = 0
     """Characters of its text."""
 
