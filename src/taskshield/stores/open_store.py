@@ -1,5 +1,7 @@
 """Opens the store that a URL names. Errors never show the URL: it can hold a password."""
 
+from pathlib import Path
+
 from taskshield.core.errors import ConfigError, MissingExtraError
 from taskshield.core.store import Store
 from taskshield.stores.memory import MemoryStore
@@ -17,19 +19,38 @@ async def open_store(url: str) -> Store:
     """
     if url == "memory:":
         return MemoryStore()
+    path = sqlite_path(url)
+    return await (_open_postgres(postgres_url(url)) if path is None else _open_sqlite(path))
+
+
+def sqlite_path(url: str) -> Path | None:
+    """The file that a URL names; None where it does not name one.
+
+    Raises:
+        ConfigError: It is a URL of SQLite, but names no file.
+    """
     scheme, _, rest = url.partition(":")
-    match scheme.lower():
-        case "sqlite":
-            return await _open_sqlite(rest)
-        case "postgresql" | "postgres" if rest.startswith("//"):
-            return await _open_postgres(rest)
-    raise ConfigError(f"The URL of the store is not valid. Use one of {_FORMS}.")
-
-
-async def _open_sqlite(rest: str) -> Store:
+    if scheme.lower() != "sqlite":
+        return None
     path = rest.removeprefix("///")
     if path == rest or path in ("", ":memory:") or "?" in path or "\0" in path:
         raise ConfigError(f"The URL of the store names no SQLite file. Use one of {_FORMS}.")
+    return Path(path)
+
+
+def postgres_url(url: str) -> str:
+    """The URL of a Postgres database as its driver takes it.
+
+    Raises:
+        ConfigError: It is another URL.
+    """
+    scheme, _, rest = url.partition(":")
+    if scheme.lower() in ("postgresql", "postgres") and rest.startswith("//"):
+        return f"postgresql:{rest}"
+    raise ConfigError(f"The URL of the store is not valid. Use one of {_FORMS}.")
+
+
+async def _open_sqlite(path: Path) -> Store:
     # The libraries are heavy and optional, and a store in memory needs none of them.
     try:
         from taskshield.stores.sql.sqlite import open_sqlite
@@ -38,10 +59,10 @@ async def _open_sqlite(rest: str) -> Store:
     return await open_sqlite(path)
 
 
-async def _open_postgres(rest: str) -> Store:
+async def _open_postgres(url: str) -> Store:
     try:
         from taskshield.stores.sql.postgres import open_postgres
     except ModuleNotFoundError as error:
         extra = "postgres" if error.name == "asyncpg" else "server"
         raise MissingExtraError(str(error.name), extra) from error
-    return await open_postgres(f"postgresql:{rest}")
+    return await open_postgres(url)

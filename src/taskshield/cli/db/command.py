@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from taskshield.cli.db import upgrade
+from taskshield.cli.db import backup, restore, upgrade
 from taskshield.cli.serve import add_store, server_arguments
 from taskshield.settings import load
 
@@ -17,7 +17,7 @@ Look after the store of a server. The store is the one that the settings name,
 or --store.
 """
 
-Work = Callable[["ServerSettings", argparse.Namespace], Awaitable[int]]
+Work = Callable[["ServerSettings", argparse.Namespace], Awaitable[int] | int]
 """A subcommand: what it does with the settings of the server, and its exit status."""
 
 
@@ -31,6 +31,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add(verbs, "upgrade", upgrade.HELP, upgrade.DESCRIPTION, upgrade.run)
+    for name, module in (("backup", backup), ("restore", restore)):
+        added = _add(verbs, name, module.HELP, module.DESCRIPTION, module.run)
+        module.add_options(added)
 
 
 def _add(
@@ -56,7 +59,11 @@ def _add(
 def _run(given: argparse.Namespace, work: Work) -> int:
     settings = load({"server": server_arguments(store=given.store)}, config=given.config)
 
-    async def finished() -> int:
-        return await work(settings.server, given)
+    done = work(settings.server, given)
+    if isinstance(done, int):
+        return done
 
-    return asyncio.run(finished())
+    async def finished(done: Awaitable[int]) -> int:
+        return await done
+
+    return asyncio.run(finished(done))

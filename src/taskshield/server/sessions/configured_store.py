@@ -16,8 +16,17 @@ async def open_configured(settings: ServerSettings) -> Store:
         ConfigError: The URL is wrong, or the folder cannot be created.
         StoreError: The database cannot be used.
     """
+    return await open_store(configured_url(settings))
+
+
+def configured_url(settings: ServerSettings) -> str:
+    """The URL of the store that the settings name. The folder of the default file is made.
+
+    Raises:
+        ConfigError: The folder cannot be created.
+    """
     if settings.store is not None:
-        return await open_store(settings.store.get_secret_value())
+        return settings.store.get_secret_value()
     file = default_file()
     folder = file.parent
     try:
@@ -26,7 +35,7 @@ async def open_configured(settings: ServerSettings) -> Store:
         raise ConfigError(
             f"server.store: cannot create the folder {folder}: {error.strerror}"
         ) from None
-    return await open_store(f"sqlite:///{file}")
+    return f"sqlite:///{file}"
 
 
 def default_file() -> Path:

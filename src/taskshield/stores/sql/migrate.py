@@ -17,6 +17,7 @@ _LOCK = int.from_bytes(b"taskshie", "big")
 """Number of the Postgres lock that lets one server at a time migrate a database."""
 _THREADS = Lock()
 """Alembic knows one migration at a time, and files are brought up to date by threads."""
+_STEPS = "taskshield.stores.sql:migrations"
 _VERSIONS = text(f"SELECT version_num FROM {VERSION_TABLE}")
 
 
@@ -46,10 +47,34 @@ def has_parts(connection: Connection) -> bool:
     return _noted(connection) == [VERSION]
 
 
-def _in_turn(connection: Connection, *, upgrade: bool) -> bool:
+def take_turn(connection: Connection) -> None:
+    """Wait until no other process makes tables; none does until this transaction ends."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SET LOCAL lock_timeout = 0"))  # another server may take a while
         connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+
+
+def levels() -> frozenset[str]:
+    """The versions of tables that this release can make."""
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", _STEPS)
+    return frozenset(step.revision for step in ScriptDirectory.from_config(config).walk_revisions())
+
+
+def make_tables(connection: Connection, level: str) -> None:
+    """Make the tables of this version, which a database does not have yet.
+
+    The caller has taken its turn, and no other thread of this process makes tables.
+    """
+    _upgrade(connection, level)
+
+
+def _in_turn(connection: Connection, *, upgrade: bool) -> bool:
+    if connection.dialect.name == "postgresql":
+        take_turn(connection)
         return _bring_up(connection, upgrade=upgrade)
     with _THREADS:
         return _bring_up(connection, upgrade=upgrade)
@@ -75,14 +100,12 @@ def _upgrade(connection: Connection, target: str) -> None:
     from alembic import command
     from alembic.config import Config
     from alembic.runtime.migration import MigrationContext
-    from alembic.script import ScriptDirectory
 
     config = Config()
-    config.set_main_option("script_location", "taskshield.stores.sql:migrations")
+    config.set_main_option("script_location", _STEPS)
     config.attributes["connection"] = connection
-    known = {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}
     noted = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
-    if not known.issuperset(noted.get_current_heads()):
+    if not levels().issuperset(noted.get_current_heads()):
         raise StoreError(
             "The store was written by a newer release of taskshield. Update taskshield, or use"
             " another store."

@@ -21,7 +21,7 @@ _BUSY_MS = 5_000
 """How long to wait for another process that writes."""
 _READERS = 8
 """How many may read at the same time; others wait for them."""
-_WRITES = "taskshield_writes"
+WRITES = "taskshield_writes"
 """Execution option of connections that are about to write."""
 
 R = TypeVar("R")
@@ -34,7 +34,7 @@ async def open_sqlite(path: str | os.PathLike[str]) -> SqlStore:
         StoreError: The file cannot be used, or was written by a newer release.
     """
     with explained():
-        await asyncio.to_thread(_make, Path(path))
+        await asyncio.to_thread(make_file, Path(path))
     database = SqliteDatabase(Path(path), sqlite_engine(path))
     try:
         with_parts = await migrate(database)
@@ -58,7 +58,7 @@ class SqliteDatabase:
         self._path = path
         self._identity = _identity(path)
         self._engine = engine
-        self._writing = engine.execution_options(**{_WRITES: True})
+        self._writing = engine.execution_options(**{WRITES: True})
         self._readers = ThreadPoolExecutor(_READERS, "taskshield-reader")
         # One alone: SQLite lets writers wait for each other, but not in a fair order.
         self._writer = ThreadPoolExecutor(1, "taskshield-writer")
@@ -135,7 +135,7 @@ def sqlite_engine(path: str | os.PathLike[str]) -> Engine:
     return engine
 
 
-def _make(path: Path) -> None:
+def make_file(path: Path) -> None:
     """Make the file where there is none, for its owner only; readers and writers share it (WAL)."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -172,5 +172,5 @@ def _connected(connection: Any, _: object) -> None:
 
 def _began(connection: Connection) -> None:
     # A transaction that reads first and writes later fails if another one wrote in between.
-    writes = connection.get_execution_options().get(_WRITES, False)
+    writes = connection.get_execution_options().get(WRITES, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,1 @@
+"""Looks after databases of stores: backups, checks, repairs. Servers do not need it."""
