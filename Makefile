@@ -35,7 +35,7 @@ MODEL_CODE  := */judges/embedded/*
 # What the benchmark is checked with: no defence, and the two extremes.
 EXTREMES := none allow-all block-side-effects
 
-.PHONY: help serve quick test mutants check fix bench docs image clean
+.PHONY: help serve quick test mutants check fix bench docs image release clean
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -88,6 +88,9 @@ docs: $(DEV) ## build the documentation site to build/site
 
 image: $(SERVE) ## build the container image, with docker, podman or buildah
 	$(BIN)/python -m tools.image
+
+release: $(DEV) ## commit, tag and build a release (VERSION=x.y.z, DRY_RUN=1 to try): docs/releasing.md
+	$(BIN)/python -m tools.release $(VERSION) --checks '$(MAKE) check test' $(if $(DRY_RUN),--dry-run)
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) web/node_modules web/build mutants .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
