@@ -2,9 +2,13 @@
 
 import subprocess
 import sys
+from importlib import metadata
+from importlib.metadata import PackageNotFoundError
+from typing import NoReturn
 
 import pytest
 
+from taskshield.cli import missing_packages
 from taskshield.cli.missing_packages import explain
 
 _RUN = """
@@ -72,6 +76,24 @@ def test_without_a_command_any_extra_that_brings_it_is_named() -> None:
 )
 def test_what_no_extra_brings(module: str | None, words: str) -> None:
     assert words in str(explain(ModuleNotFoundError(name=module)))
+
+
+def test_where_nothing_of_an_extra_is_installed_it_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def absent(distribution: str) -> NoReturn:
+        raise PackageNotFoundError(distribution)
+
+    own = metadata.requires
+    monkeypatch.setattr(
+        missing_packages,
+        "requires",
+        lambda name: own(name) if name == "taskshield" else absent(name),
+    )
+    monkeypatch.setattr(missing_packages, "version", absent)
+    told = str(explain(ModuleNotFoundError(name="starlette.requests"), "server"))
+    assert told.startswith("The package 'starlette' is not installed")
+    assert "pip install 'taskshield[server]'" in told
 
 
 @pytest.mark.parametrize("hidden", ["uvicorn", "aiohttp"])

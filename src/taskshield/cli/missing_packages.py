@@ -6,7 +6,7 @@ is no list here that could become wrong.
 
 import re
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import PackageNotFoundError, requires, version
 
 from taskshield.core.errors import ConfigError, MissingExtraError
 
@@ -22,7 +22,8 @@ def explain(error: ModuleNotFoundError, extra: str | None = None) -> ConfigError
 
     Args:
         error: What the import raised.
-        extra: The extra of the command, named where several extras bring the package.
+        extra: The extra of the command. It is named where several extras bring the package, and
+            where it is not installed and nothing says which of its packages brings the module.
     """
     module = "" if error.name is None else error.name
     if module.partition(".")[0] in ("", _DISTRIBUTION):
@@ -40,6 +41,8 @@ def explain(error: ModuleNotFoundError, extra: str | None = None) -> ConfigError
         needed = [name for name, _ in _requirements(package)]
         if _package_of(module, needed) is not None:
             return _missing(module.partition(".")[0], by)
+    if extra is not None and not all(_is_installed(name) for name, by in brought if by == extra):
+        return _missing(module.partition(".")[0], extra)
     return ConfigError(
         f"The Python module {module!r} is not installed, and no extra of taskshield brings it."
         " Install the package that it belongs to."
@@ -65,6 +68,14 @@ def _requirements(distribution: str) -> Iterator[tuple[str, str | None]]:
         name, extra = _NAME.match(line), _EXTRA.search(line)
         if name is not None:
             yield name[0], None if extra is None else extra[1]
+
+
+def _is_installed(distribution: str) -> bool:
+    try:
+        version(distribution)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _package_of(module: str, packages: Sequence[str]) -> str | None:

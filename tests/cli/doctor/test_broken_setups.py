@@ -7,13 +7,10 @@ import shutil
 import socket
 import sqlite3
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -21,7 +18,7 @@ import pytest
 from taskshield.cli.doctor import sqlite_file
 from taskshield.cli.main import main
 from taskshield.judges.embedded.network.model_files import SHIPPED
-from tests.cli.doctor.stage import hook_settings, made_store
+from tests.cli.doctor.stage import answering, hook_settings, made_store
 from tests.docs.pages import text
 from tests.stores.postgres_server import PostgresServer
 
@@ -211,8 +208,8 @@ def _(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 @broken("another program on the port")
 def _(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    with answering(200) as url:
-        yield ["--port", url.rpartition(":")[2]]
+    with answering() as provider:
+        yield ["--port", provider.url.rpartition(":")[2]]
 
 
 @broken("an address for other machines without a key")
@@ -235,16 +232,16 @@ def _(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 @broken("a provider without TLS")
 def _(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    with answering(200) as url:
-        address = url.replace("http://", "https://user:canary@")
+    with answering() as provider:
+        address = provider.url.replace("http://", "https://user:canary@")
         patch.setenv("TASKSHIELD_SERVER__UPSTREAM__ANTHROPIC", address)
         yield []
 
 
 @broken("a provider that fails")
 def _(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    with answering(503) as url:
-        patch.setenv("TASKSHIELD_SERVER__UPSTREAM__OPENAI", f"{url}/v1")
+    with answering(503) as provider:
+        patch.setenv("TASKSHIELD_SERVER__UPSTREAM__OPENAI", f"{provider.url}/v1")
         yield []
 
 
@@ -290,37 +287,8 @@ def _(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 def _(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     patch.setenv("TASKSHIELD_RETRIES", "0")
     patch.setenv("TASKSHIELD_API_KEY", "sk-canary")
-    with answering(401) as url:
-        yield ["--judge", "openai:gpt-4o-mini", "--base-url", f"{url}/v1"]
-
-
-@contextmanager
-def answering(status: int) -> Iterator[str]:
-    """The address of a program that answers every request alike, and that must get no key."""
-    seen: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            seen.extend(f"{name}: {value}" for name, value in self.headers.items())
-            self.send_response(status)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        do_POST = do_GET
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
-    if status != 401:  # the one that a judge asks, with its own key
-        assert not [line for line in seen if line.lower().startswith(("authorization", "x-"))]
+    with answering(401) as provider:
+        yield ["--judge", "openai:gpt-4o-mini", "--base-url", f"{provider.url}/v1"]
 
 
 @contextmanager

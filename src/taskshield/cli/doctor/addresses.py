@@ -15,7 +15,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit, urlunsplit
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, ProxyHandler, Request, build_opener
 
 from taskshield._version import __version__
 from taskshield.cli.doctor.findings import Finding, failed, note, ok
@@ -57,26 +57,49 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-def ask(
-    url: str, headers: Mapping[str, str] | None = None, timeout_s: float = _TIMEOUT_S
-) -> Answer:
+def ask(url: str, headers: Mapping[str, str] | None = None, *, over_proxy: bool) -> Answer:
     """The answer to a GET without any secret, whatever its status.
+
+    Args:
+        url: An address, perhaps one that others wrote. Only HTTP is used.
+        headers: Headers to send.
+        over_proxy: Whether to use the HTTP proxy that the environment names.
 
     Raises:
         NoAnswer: There is none.
     """
-    opener = build_opener(_NoRedirects, HTTPSHandler(context=_certificates()))
-    request = Request(without_login(url), headers=dict(headers or {}))
+    if scheme_of(url) not in ("http", "https"):
+        raise NoAnswer("this is no HTTP address", "Correct the address.")
+    proxies = ProxyHandler() if over_proxy else ProxyHandler({})
+    opener = build_opener(proxies, _NoRedirects, HTTPSHandler(context=_certificates()))
     try:
-        with opener.open(request, timeout=timeout_s) as response:
+        request = Request(without_login(url), headers={} if headers is None else dict(headers))
+        with opener.open(request, timeout=_TIMEOUT_S) as response:
             return _answer(response.status, response.headers, response.read(_LONGEST))
     except HTTPError as error:
         with error:
-            return _answer(error.code, error.headers, b"")
+            return _answer(error.code, error.headers, _error_body(error))
     except URLError as error:
         raise _why(error.reason) from None
     except (OSError, HTTPException, ValueError) as error:
         raise _why(error) from None
+
+
+def scheme_of(url: str) -> str | None:
+    """The scheme of an address; None where it has no host."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme if parts.hostname and parts.port != 0 else None
+    except ValueError:
+        return None
+
+
+def host_of(url: str) -> str:
+    """Host and port of an address, for people."""
+    try:
+        return urlsplit(without_login(url)).netloc
+    except ValueError:
+        return "?"
 
 
 def without_login(url: str) -> str:
@@ -91,12 +114,15 @@ def running_at(root: str) -> Running | None:
     Raises:
         NoAnswer: No program answers.
     """
-    described = _object(ask(f"{root}/api/openapi.json").body).get("info")
+    described = _object(ask(f"{root}/api/openapi.json", over_proxy=False).body).get("info")
     if not isinstance(described, dict) or described.get("title") != "taskshield":
         return None
-    # Not from `ask`: an error status drops the body, which has the reasons.
-    reasons = _reasons(f"{root}/readyz")
-    return Running(version=str(described.get("version")), reasons=reasons)
+    ready = ask(f"{root}/readyz", over_proxy=False)
+    reasons = _object(ready.body).get("reasons") if ready.status != 200 else []
+    return Running(
+        version=str(described.get("version")),
+        reasons=tuple(map(str, reasons)) if isinstance(reasons, list) else (f"{ready.status}",),
+    )
 
 
 def check_port(server: ServerSettings, keys: int | None) -> Iterator[Finding]:
@@ -177,17 +203,11 @@ def _bind_error(host: str, port: int) -> OSError | None:
     return None
 
 
-def _reasons(url: str) -> tuple[str, ...]:
-    opener = build_opener(_NoRedirects)
+def _error_body(error: HTTPError) -> bytes:
     try:
-        with opener.open(url, timeout=_TIMEOUT_S):
-            return ()
-    except HTTPError as error:
-        with error:
-            reasons = _object(error.read(_LONGEST)).get("reasons")
-        return tuple(map(str, reasons)) if isinstance(reasons, list) else (f"status {error.code}",)
+        return error.read(_LONGEST)
     except (OSError, HTTPException):
-        return ("it does not answer",)
+        return b""
 
 
 def _object(body: bytes) -> Mapping[str, Any]:

@@ -16,9 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from taskshield.cli.doctor.addresses import NoAnswer, running_at, without_login
+from taskshield.cli.doctor.addresses import NoAnswer, host_of, running_at
 from taskshield.cli.doctor.findings import Finding, failed, note, ok, skipped
 
 _CHECK = "hooks"
@@ -120,7 +119,7 @@ def _ours(events: Any, event: str) -> Iterator[_Hook]:
             command, url = hook.get("command"), hook.get("url")
             if isinstance(command, str) and _COMMAND in command:
                 yield _Hook(command=command, url=None, variables=(), allowed=())
-            elif isinstance(url, str) and urlsplit(url).path.endswith(_PATH):
+            elif isinstance(url, str) and url.rstrip("/").endswith(_PATH):
                 headers, allowed = hook.get("headers"), hook.get("allowedEnvVars")
                 values = headers.values() if isinstance(headers, dict) else ()
                 yield _Hook(
@@ -233,7 +232,7 @@ def _run(path: Path, argv: list[str], environment: Mapping[str, str]) -> Iterato
 
 def _check_http(path: Path, hook: _Hook, environment: Mapping[str, str]) -> Iterator[Finding]:
     assert hook.url is not None
-    yield from _check_server(path, hook.url.removesuffix(_PATH))
+    yield from _check_server(path, hook.url.rstrip("/").removesuffix(_PATH))
     yield from _check_variables(path, hook.variables, environment)
     hidden = [each for each in hook.variables if each not in hook.allowed]
     if hidden:
@@ -253,8 +252,7 @@ def _check_variables(
 
 
 def _check_server(path: Path, url: str) -> Iterator[Finding]:
-    root = without_login(url).rstrip("/")
-    host = urlsplit(root).netloc
+    root, host = url.rstrip("/"), host_of(url)
     try:
         running = running_at(root)
     except NoAnswer as error:
@@ -266,4 +264,4 @@ def _check_server(path: Path, url: str) -> Iterator[Finding]:
         yield failed(_CHECK, what, "Correct the URL of the hook.")
     elif running.reasons:
         what = f"{path}: the hook's server {host} is not ready: {' '.join(running.reasons)}"
-        yield failed(_CHECK, what, f"Read its log, and look at {root}/readyz.")
+        yield failed(_CHECK, what, "Read its log, and look at its page /readyz.")

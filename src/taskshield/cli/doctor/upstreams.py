@@ -11,12 +11,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-from taskshield.cli.doctor.addresses import Answer, NoAnswer, ask, without_login
+from taskshield.cli.doctor.addresses import Answer, NoAnswer, ask, host_of, scheme_of
 from taskshield.cli.doctor.findings import Finding, failed, note, ok, skipped
 from taskshield.settings import ServerSettings, Settings
 
 _CHECK = "upstream"
-_TIMEOUT_S = 5.0
 _ANTHROPIC = {"anthropic-version": "2023-06-01"}
 
 
@@ -35,7 +34,7 @@ class _Endpoint:
     @property
     def shown(self) -> str:
         """Host and port."""
-        return urlsplit(without_login(self.base)).netloc
+        return host_of(self.base)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,29 +82,16 @@ def _named(settings: Settings) -> Iterator[_Endpoint]:
 
 def _check(endpoint: _Endpoint, server: ServerSettings) -> tuple[Finding, datetime | None]:
     name = endpoint.setting
-    try:
-        parts = urlsplit(endpoint.base)
-        port = parts.port
-    except ValueError:
-        parts, port = urlsplit(""), None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if scheme_of(endpoint.base) not in ("http", "https"):
         advice = f"Set {name} to an address such as https://host/v1."
         return failed(_CHECK, f"{name} is not an HTTP address.", advice), None
-    if (
-        name != "base_url"
-        and port == server.port
-        and parts.hostname
-        in (
-            "localhost",
-            "127.0.0.1",
-            "::1",
-            server.host,
-        )
-    ):
+    parts = urlsplit(endpoint.base)
+    own = {"localhost", "127.0.0.1", "::1", server.host}
+    if name != "base_url" and parts.port == server.port and parts.hostname in own:
         what = f"{name} is the address of this server: it would send requests to itself."
         return failed(_CHECK, what, f"Set {name} to the provider's own address."), None
     try:
-        answer = ask(endpoint.url, _ANTHROPIC if endpoint.anthropic else None, _TIMEOUT_S)
+        answer = ask(endpoint.url, _ANTHROPIC if endpoint.anthropic else None, over_proxy=True)
     except NoAnswer as error:
         what = f"{name}: {endpoint.shown} is not reached: {error}."
         return failed(_CHECK, what, error.advice), None

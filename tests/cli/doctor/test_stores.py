@@ -1,0 +1,116 @@
+"""Stores as they are found: files, folders and Postgres databases."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from taskshield.cli.doctor import sqlite_file
+from taskshield.cli.doctor.stores import StoreFacts, check_store
+from taskshield.settings import load
+from taskshield.stores.open_store import open_store
+from taskshield.stores.sql.tables import VERSION, WITHOUT_PARTS
+from tests.cli.doctor.stage import made_store
+from tests.stores.postgres_server import PostgresServer
+from tests.stores.rows import KEY, NOW, RECORD, SESSION
+
+
+def looked(url: str) -> StoreFacts:
+    return check_store(load({"server": {"store": url}}, environment={}).server)
+
+
+def changed(file: Path, statement: str) -> str:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(statement)
+    return f"sqlite:///{file}"
+
+
+def states(facts: StoreFacts) -> list[str]:
+    return [each.state for each in facts.findings]
+
+
+def test_a_file_that_works(tmp_path: Path) -> None:
+    facts = looked(f"sqlite:///{made_store(tmp_path, key=True, newest=NOW)}")
+    assert states(facts) == ["ok"] and facts.keys == 1 and facts.newest == NOW
+    assert f"version {VERSION}" in facts.findings[0].what
+
+
+def test_a_store_in_memory_is_lost_at_a_restart() -> None:
+    facts = looked("memory:")
+    assert states(facts) == ["note"] and facts.keys == 0
+
+
+@pytest.mark.parametrize(
+    "url", ["canary", "sqlite:canary", "sqlite:///", "mysql://user:canary@host/x", "postgres:x"]
+)
+def test_what_is_not_the_url_of_a_store(url: str) -> None:
+    (bad,) = looked(url).findings
+    assert bad.state == "failed" and "canary" not in str(bad)
+
+
+def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
+    assert "is not a file" in looked(f"sqlite:///{tmp_path}").findings[0].what
+
+
+def test_a_file_of_another_program(tmp_path: Path) -> None:
+    facts = looked(changed(tmp_path / "other.db", "CREATE TABLE recipes (name)"))
+    assert "note" in states(facts) and "failed" not in states(facts)
+
+
+def test_a_store_of_an_older_release(tmp_path: Path) -> None:
+    url = changed(
+        made_store(tmp_path), f"UPDATE taskshield_version SET version_num = '{WITHOUT_PARTS}'"
+    )
+    facts = looked(url)
+    assert states(facts) == ["ok", "note"]
+    assert facts.findings[1].advice.endswith("taskshield db upgrade")
+
+
+def test_a_store_without_one_of_its_tables(tmp_path: Path) -> None:
+    (bad,) = looked(changed(made_store(tmp_path), "DROP TABLE taskshield_keys")).findings
+    assert bad.state == "failed" and "taskshield_keys" in bad.what
+
+
+def test_a_disk_that_is_nearly_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_file, "_LEAST_FREE", 1 << 60)
+    facts = looked(f"sqlite:///{made_store(tmp_path)}")
+    assert "MB are free" in facts.findings[-1].what and facts.findings[-1].state == "failed"
+
+
+def test_a_long_file_is_not_read_completely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_file, "_READ_WHOLE", 0)
+    assert states(looked(f"sqlite:///{made_store(tmp_path)}")) == ["ok"]
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    server = PostgresServer()
+    yield server
+    server.remove()
+
+
+def test_a_postgres_that_works(postgres: PostgresServer) -> None:
+    url = postgres.new_url()
+    empty = looked(url)
+    assert states(empty) == ["ok"] * len(empty.findings) and empty.keys == 0
+
+    async def fill() -> None:
+        store = await open_store(url)
+        await store.commit(SESSION, [RECORD])
+        await store.add_key(KEY)
+        await store.aclose()
+
+    asyncio.run(fill())
+    facts = looked(url)
+    assert states(facts) == ["ok"] and facts.keys == 1 and facts.newest == RECORD.at
+    assert facts.now is not None and facts.now.tzinfo is not None
+
+
+def test_a_postgres_url_that_makes_no_sense() -> None:
+    (bad,) = looked("postgresql://user:canary@host:port/name").findings
+    assert bad.state == "failed" and "canary" not in str(bad)
