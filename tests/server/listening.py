@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,13 +71,13 @@ def in_thread(
 
         thread = threading.Thread(target=serve)
         thread.start()
-        listening = Listening(running, port)
+        here = Listening(running, port)
         while not running.started and thread.is_alive():
             time.sleep(0.01)
         try:
-            yield listening
+            yield here
         finally:
-            listening.stop()
+            here.stop()
             thread.join()
 
 
@@ -94,8 +94,15 @@ class Process:
 @contextmanager
 def in_process(*options: str, **environment: str) -> Iterator[Process]:
     """`taskshield serve` on a free port, once it listens."""
+    with listening([str(SCRIPT), "serve", "--port", "0", *options], environment) as process:
+        yield process
+
+
+@contextmanager
+def listening(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Process]:
+    """A server that this command starts, once it listens."""
     running = subprocess.Popen(
-        [SCRIPT, "serve", "--port", "0", *options],
+        command,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **environment},

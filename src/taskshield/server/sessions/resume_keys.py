@@ -6,11 +6,12 @@ of everything said up to there. Under that name the next request finds the sessi
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
+from taskshield.adapters.stored.conversations import TOOL_SPEC
 from taskshield.core.decisions import Decision
 from taskshield.core.messages import Conversation, Message, Opaque, digest
-from taskshield.core.tools import ToolAnnotations, ToolSpec
+from taskshield.core.tools import ToolSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +44,7 @@ def _names(seed: str, conversation: Conversation) -> Iterator[str]:
 
 
 def _tool_json(spec: ToolSpec) -> str:
-    # Not `asdict`, which would copy every schema, however deep.
-    return json.dumps(spec, sort_keys=True, default=_members)
-
-
-def _members(value: ToolSpec | ToolAnnotations) -> dict[str, object]:
-    return {each.name: getattr(value, each.name) for each in fields(value)}
+    return json.dumps(TOOL_SPEC.write(spec), sort_keys=True)  # the same in every release
 
 
 def _message_json(message: Message) -> str:
