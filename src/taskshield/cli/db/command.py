@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from taskshield.cli.db import backup, restore, upgrade
+from taskshield.cli.db import backup, check, repair, restore, upgrade
 from taskshield.cli.serve import add_store, server_arguments
 from taskshield.settings import load
 
@@ -31,9 +31,10 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add(verbs, "upgrade", upgrade.HELP, upgrade.DESCRIPTION, upgrade.run)
-    for name, module in (("backup", backup), ("restore", restore)):
-        added = _add(verbs, name, module.HELP, module.DESCRIPTION, module.run)
-        module.add_options(added)
+    backup.add_options(_add(verbs, "backup", backup.HELP, backup.DESCRIPTION, backup.run))
+    restore.add_options(_add(verbs, "restore", restore.HELP, restore.DESCRIPTION, restore.run))
+    check.add_options(_add(verbs, "check", check.HELP, check.DESCRIPTION, check.run))
+    repair.add_options(_add(verbs, "repair", repair.HELP, repair.DESCRIPTION, repair.run))
 
 
 def _add(

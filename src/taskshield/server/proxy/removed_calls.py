@@ -21,7 +21,7 @@ from taskshield.core.store import Store, StoredSession
 from taskshield.server.proxy.client_request import ClientRequest
 from taskshield.server.proxy.notices import NOT_RUN
 
-_BESIDE = "\x1fproxy"
+TENANT_SUFFIX = "\x1fproxy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class RemovedCallsStore:
 
     async def get(self, tenant: str, id: str) -> RemovedCalls | None:
         """What is stored about a response, or about a conversation of the provider."""
-        stored = await self._store.session(tenant + _BESIDE, id)
+        stored = await self._store.session(tenant + TENANT_SUFFIX, id)
         if stored is None or stored.state is None:
             return None
         try:
@@ -118,11 +118,11 @@ class RemovedCallsStore:
             await self._put(request.tenant, conversation, removed)
 
     async def _put(self, tenant: str, id: str, removed: RemovedCalls) -> None:
-        stored = await self._store.session(tenant + _BESIDE, id)
+        stored = await self._store.session(tenant + TENANT_SUFFIX, id)
         now = datetime.now(UTC)
         await self._store.commit(
             StoredSession(
-                tenant=tenant + _BESIDE,
+                tenant=tenant + TENANT_SUFFIX,
                 id=id,
                 version=1 if stored is None else stored.version + 1,
                 state=REMOVED_CALLS.write(removed, document_version(self._store)),

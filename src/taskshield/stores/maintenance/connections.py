@@ -86,9 +86,12 @@ def _on_sqlite(path: Path, work: Callable[[Connection], R], *, write: bool) -> R
     with explained():
         engine = sqlite_engine(path)
         try:
-            with engine.execution_options(**{WRITES: write}).begin() as connection:
+            with engine.execution_options(**{WRITES: write}).connect() as connection:
                 _take_all_texts(connection)
-                return work(connection)
+                done = work(connection)
+                if write:  # in a damaged file not even a transaction that only read can commit
+                    connection.commit()
+                return done
         finally:
             engine.dispose()
 

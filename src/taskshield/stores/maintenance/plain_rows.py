@@ -17,10 +17,14 @@ from sqlalchemy import (
     Float,
     TableClause,
     Text,
+    TextClause,
+    cast,
     column,
     inspect,
+    literal_column,
     select,
     table,
+    text,
     type_coerce,
 )
 from sqlalchemy.types import NullType, TypeEngine
@@ -29,6 +33,8 @@ from taskshield.stores.sql.columns import UtcTime
 from taskshield.stores.sql.tables import METADATA
 
 Kind = Literal["text", "time", "whole", "number"]
+Place = int | str
+"""Where a row is within its database: valid until the transaction ends."""
 Value = str | int | float | None
 """A value as JSON has it; a time is a text in ISO format."""
 
@@ -133,20 +139,38 @@ def plain_table(name: str, columns: Sequence[str]) -> PlainTable:
     )
 
 
-def read_rows(
-    connection: Connection, source: PlainTable, *conditions: ColumnElement[bool]
-) -> Iterator[tuple[object, ...]]:
+def read_rows(connection: Connection, source: PlainTable) -> Iterator[tuple[object, ...]]:
     """The rows of a table, none of them checked, and few at a time in memory."""
+    for _, row in read_rows_with_places(connection, source):
+        yield row
+
+
+def read_rows_with_places(
+    connection: Connection, source: PlainTable, *conditions: TextClause
+) -> Iterator[tuple[Place, tuple[object, ...]]]:
+    """The rows of a table, and where each of them is in this database."""
     is_sqlite = connection.dialect.name == "sqlite"
     clause = source.clause
     # SQLite may hold anything in any column, so its values are taken as they are.
-    wanted = [type_coerce(each, NullType()) if is_sqlite else each for each in clause.columns]
+    wanted: list[ColumnElement[Any]] = [
+        type_coerce(each, NullType()) if is_sqlite else each for each in clause.columns
+    ]
+    place = literal_column("rowid") if is_sqlite else cast(literal_column("ctid"), Text)
     found = connection.execute(
-        select(*wanted).select_from(clause).where(*conditions),
+        select(place, *wanted).select_from(clause).where(*conditions),
         execution_options={"yield_per": _AT_ONCE},
     )
-    for row in found:
-        yield tuple(each.isoformat() if isinstance(each, datetime) else each for each in row)
+    for where, *values in found:
+        row = (each.isoformat() if isinstance(each, datetime) else each for each in values)
+        yield where, tuple(row)
+
+
+def delete_row(connection: Connection, source: PlainTable, place: Place) -> None:
+    """Delete the row at a place that was read in this transaction."""
+    which = (
+        "rowid = :place" if isinstance(place, int) else "ctid = CAST(CAST(:place AS text) AS tid)"
+    )
+    connection.execute(text(f"DELETE FROM {source.name} WHERE {which}"), {"place": place})
 
 
 def _kind(known: Column[Any]) -> Kind:
@@ -157,17 +181,17 @@ def _kind(known: Column[Any]) -> Kind:
     return "number" if isinstance(known.type, Float) else "text"
 
 
-def _storable(text: str) -> bool:
+def _storable(value: str) -> bool:
     try:
-        text.encode()
+        value.encode()
     except UnicodeEncodeError:
         return False
-    return "\0" not in text
+    return "\0" not in value
 
 
-def _moment(text: str) -> datetime:
+def _moment(value: str) -> datetime:
     try:
-        found = datetime.fromisoformat(text)
+        found = datetime.fromisoformat(value)
         # SQLite has no time zones: all is in UTC.
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):

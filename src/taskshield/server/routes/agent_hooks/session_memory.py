@@ -21,7 +21,7 @@ from taskshield.server.services import Services, services
 from taskshield.server.sessions.serialization import parse_stored
 from taskshield.stores.secrets.redaction import redacted
 
-_TENANT_SUFFIX = "\x1fagent-hooks"
+TENANT_SUFFIX = "\x1fagent-hooks"
 _TRIES = 5
 
 
@@ -65,7 +65,7 @@ class SessionMemories:
         raise StoreConflict("The session changed five times during this request. Try again.")
 
     async def _load(self, tenant: str, session: str) -> _StoredMemory:
-        stored = await self._store.session(tenant + _TENANT_SUFFIX, session)
+        stored = await self._store.session(tenant + TENANT_SUFFIX, session)
         if stored is None:
             return _StoredMemory(version=0, memory=Memory())
         cached = self._cache.get((tenant, session))
@@ -80,7 +80,7 @@ class SessionMemories:
         now = datetime.now(UTC)
         await self._store.commit(
             StoredSession(
-                tenant=tenant + _TENANT_SUFFIX,
+                tenant=tenant + TENANT_SUFFIX,
                 id=session,
                 version=version,
                 state=MEMORY.write(memory, document_version(self._store)) if self._texts else None,
