@@ -41,12 +41,18 @@ def test_help_tells_exit_statuses_and_where_the_key_comes_from(capsys: Captured)
     assert max(map(len, text.splitlines())) <= 80
 
 
-@pytest.mark.parametrize(
-    "arguments", [(), ("check",), ("chek", "x"), ("check", "x", "--api-key", "k")]
-)
+@pytest.mark.parametrize("arguments", [("check",), ("chek", "x"), ("check", "x", "--api-key", "k")])
 def test_a_wrong_command_line_exits_with_2(arguments: tuple[str, ...], capsys: Captured) -> None:
     assert stopped(*arguments) == 2
     assert "usage: taskshield" in capsys.readouterr().err
+
+
+def test_no_command_shows_what_there_is(capsys: Captured) -> None:
+    assert main([]) == 2
+    said = capsys.readouterr().out
+    assert "find what is wrong with a set-up" in said
+    assert "needs the extra: 'taskshield[server]'" in said
+    assert max(map(len, said.splitlines())) <= 80
 
 
 def test_a_missing_file_is_one_line(capsys: Captured) -> None:

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from taskshield._version import __version__
 from taskshield.cli import hook, keys, mcp, serve
@@ -20,6 +21,14 @@ from taskshield.core.errors import TaskShieldError
 _INTERRUPTED = 130
 _OUTPUT_CLOSED = 141
 """As shells report them: 128 plus the number of the signal."""
+_EPILOG = """\
+first steps:
+  taskshield check FILE   judge a conversation that was recorded
+  taskshield serve        run the server; needs the extra: 'taskshield[server]'
+  taskshield doctor       find out whether all is in order
+
+`taskshield COMMAND --help` explains a command.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,10 +64,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="taskshield", description="A guard for LLM agents: does this serve the user's task?"
+        prog="taskshield",
+        description="A guard for LLM agents: does this serve the user's task?",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"taskshield {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     check.add_parser(commands)
     audit.add_parser(commands)
     serve.add_parser(commands)
@@ -68,7 +80,14 @@ def _parser() -> argparse.ArgumentParser:
     mcp.add_parser(commands)
     doctor.add_parser(commands)
     add_plugin_commands(commands)
+    parser.set_defaults(run=partial(_show_help, parser))
     return parser
+
+
+def _show_help(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
+    """What a command line without a command does. Its status is that of a wrong one."""
+    parser.print_help()
+    return BAD_INPUT
 
 
 def _drop_output() -> None:
