@@ -3,7 +3,9 @@ import os
 import socket
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
@@ -60,6 +62,14 @@ def test_an_address_that_others_can_reach_needs_a_key(capsys: Captured) -> None:
 def test_wrong_settings_are_one_line(arguments: list[str], words: str, capsys: Captured) -> None:
     told = complaint(capsys, *arguments)
     assert words in told and "canary" not in told
+
+
+def test_windows_needs_no_uvloop() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    (needed,) = [
+        each for each in project["optional-dependencies"]["server"] if each.startswith("uvloop")
+    ]
+    assert needed.endswith("; sys_platform != 'win32'")
 
 
 @pytest.mark.parametrize("hidden", [(), ("uvloop",)])

@@ -55,6 +55,17 @@ def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
     assert "is not a file" in looked(f"sqlite:///{tmp_path}").findings[0].what
 
 
+def test_a_folder_that_this_user_may_not_look_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> bool:  # root may look into every folder
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "is_dir", refused)
+    (bad,) = looked(f"sqlite:///{tmp_path / 'store.db'}").findings
+    assert bad.state == "failed" and "may not look into" in bad.what and bad.advice
+
+
 def test_a_file_of_another_program(tmp_path: Path) -> None:
     facts = looked(changed(tmp_path / "other.db", "CREATE TABLE recipes (name)"))
     assert "note" in states(facts) and "failed" not in states(facts)

@@ -24,6 +24,7 @@ _TABLES = {
 }
 """Tables that every release makes."""
 _PATIENCE_S = 2.0
+_RIGHTS = "Run this as the user that runs the server, or set server.store to a file of this user."
 _REPAIR = (
     "Stop the server. Run: taskshield db check, then taskshield db repair, or restore a backup"
 )
@@ -57,6 +58,14 @@ def examine_sqlite(path: Path, *, folder_is_made: bool) -> StoreFacts:
         path: The file of the store; it need not be there yet.
         folder_is_made: Whether the server makes the folder where it is missing.
     """
+    try:
+        return _examined(path, folder_is_made=folder_is_made)
+    except PermissionError:
+        what = f"{path} is in a folder that this user may not look into."
+        return StoreFacts(findings=(failed(CHECK, what, _RIGHTS),))
+
+
+def _examined(path: Path, *, folder_is_made: bool) -> StoreFacts:
     folder = path.absolute().parent
     while folder_is_made and not folder.exists() and folder != folder.parent:
         folder = folder.parent
