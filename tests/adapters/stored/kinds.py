@@ -33,7 +33,7 @@ _BARE = SessionState(
     **{
         name: getattr(STATE, name)
         for name in SessionState.__slots__
-        if name not in ("system", "tools", "tasks", "tainted", "history")
+        if name not in ("system", "objectives", "tools", "tasks", "tainted", "history")
     }
 )
 _REST = SessionState(
@@ -79,6 +79,7 @@ FROM_FORMAT_2 = {
     "turn": Example(sessions.TURN, examples.TURN),
     "tool": Example(sessions.TOOL, examples.TOOL),
     "task": Example(sessions.TASK_PART, examples.TASK),
+    "objective": Example(sessions.OBJECTIVE_PART, examples.OBJECTIVE),
     "tainted": Example(sessions.TAINTED_PART, examples.TAINTED),
     "decision_id": Example(sessions.DECISION_ID, sessions.DecisionId("decision-1")),
     "system_text": Example(sessions.SYSTEM_TEXT, sessions.SystemText("You help with mail.")),

@@ -61,7 +61,8 @@ def test_any_head_comes_back_equal_without_what_grows(
     head = HeadContent(state=state, names=("n",), approvable={"a": frozenset("xy")}, parts=parts)
     bare = SessionState(id=state.id)
     growing = {
-        name: getattr(bare, name) for name in ("system", "tools", "tasks", "tainted", "history")
+        name: getattr(bare, name)
+        for name in ("system", "objectives", "tools", "tasks", "tainted", "history")
     }
     assert HEAD.read(HEAD.write(head)) == replace(head, state=replace(state, **growing))
 

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskshield.core.errors import StoreConflict, StoreError, WireFormatError
-from taskshield.core.instructions import Instruction, Origin, TaintedDirective, Task, TaskSet
+from taskshield.core.instructions import (
+    Instruction,
+    Objective,
+    Origin,
+    TaintedDirective,
+    Task,
+    TaskSet,
+)
 from taskshield.core.judge import HistoryEntry
 from taskshield.core.levels import Level
 from taskshield.core.messages import text_message
@@ -124,6 +131,12 @@ def task(text: str) -> Task:
     return Task(id="t", instruction=Instruction(text=text, level=Level.USER, origin=origin))
 
 
+def objective(text: str) -> Objective:
+    origin = Origin(message=0)
+    own = Instruction(text=text, level=Level.SYSTEM, origin=origin)
+    return Objective(id="o", instruction=own)
+
+
 def tainted(text: str) -> TaintedDirective:
     origin = Origin(message=0)
     own = Instruction(text=text, level=Level.TOOL, origin=origin)
@@ -152,6 +165,7 @@ def test_any_change_of_a_session_comes_back_equal(versions: list[tuple[list[int]
     tools = [ToolSpec(name=f"tool{number % 5}", description=str(number)) for number in range(7)]
     tasks = [task(f"task {number}") for number in range(7)]
     directives = [tainted(f"directive {number}") for number in range(7)]
+    objectives = [objective(f"objective {number}") for number in range(7)]
     rows = Rows()
     for history, names, own, seen, ids, system in versions:
         written = content(
@@ -160,6 +174,7 @@ def test_any_change_of_a_session_comes_back_equal(versions: list[tuple[list[int]
             tools={tools[number].name: tools[number] for number in names},
             tasks=TaskSet(tasks=tuple(tasks[number] for number in own)),
             tainted=tuple(directives[number] for number in seen),
+            objectives=tuple(objectives[number] for number in system),
             system="".join(map(str, system)),
         )
         assert rows.write(written).content == written  # and `write` reads it back
@@ -223,7 +238,9 @@ def test_what_a_later_release_has_written_is_kept() -> None:
     assert (head["mood"], head["parts"][LATER], rows.texts[LATER, 0]) == (["good"], 1, "{}")
 
 
-@pytest.mark.parametrize("kind", ["turn", "tool", "task", "tainted directive", "system text"])
+@pytest.mark.parametrize(
+    "kind", ["turn", "tool", "objective", "task", "tainted directive", "system text"]
+)
 def test_a_part_that_is_lost_is_noticed(kind: str) -> None:
     rows = Rows()
     rows.write(
@@ -233,6 +250,7 @@ def test_a_part_that_is_lost_is_noticed(kind: str) -> None:
             tasks=TaskSet(tasks=(task("one"),)),
             tainted=(tainted("one"),),
             system="Be kind.",
+            objectives=(objective("one"),),
         )
     )
     kept = dict(rows.texts)

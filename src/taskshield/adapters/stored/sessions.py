@@ -22,7 +22,7 @@ from taskshield.adapters.stored.conversations import (
 from taskshield.adapters.stored.documents import Document
 from taskshield.adapters.stored.records import Member, Record
 from taskshield.adapters.stored.shapes import FLAG, TEXT, WHOLE
-from taskshield.core.instructions import TaintedDirective, Task
+from taskshield.core.instructions import Objective, TaintedDirective, Task
 from taskshield.core.judge import HistoryEntry
 from taskshield.core.session_state import Counters, SessionState
 from taskshield.core.tools import ToolSpec
@@ -110,7 +110,7 @@ class HeadContent:
     """A session of the server without what grows."""
 
     state: SessionState
-    """Without system texts, tools, tasks, tainted directives and history: these are parts."""
+    """Without what grows, which are parts: history, tools, tasks, objectives and so on."""
     names: tuple[str, ...] = ()
     """`StoredContent.names`."""
     approvable: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -139,7 +139,6 @@ HEAD: Document[HeadContent] = Document(
         _head,
         Member("id", TEXT, attribute="state.id"),
         Member("messages", WHOLE, attribute="state.messages"),
-        Member("objectives", Listed(OBJECTIVE), attribute="state.objectives"),
         Member("objectives_known", FLAG, False, attribute="state.objectives_known"),
         Member("tainted_seen", WHOLE, attribute="state.tainted_seen"),
         Member("open_calls", MapOf(TOOL_CALL), attribute="state.open_calls"),
@@ -160,6 +159,7 @@ HEAD: Document[HeadContent] = Document(
 TURN: Document[HistoryEntry] = Document(name="turn", record=HISTORY_ENTRY)
 TOOL: Document[ToolSpec] = Document(name="tool", record=TOOL_SPEC)
 TASK_PART: Document[Task] = Document(name="task", record=TASK)
+OBJECTIVE_PART: Document[Objective] = Document(name="objective", record=OBJECTIVE)
 TAINTED_PART: Document[TaintedDirective] = Document(name="tainted directive", record=TAINTED)
 
 

@@ -13,6 +13,7 @@ from taskshield.adapters.stored.documents import Document
 from taskshield.adapters.stored.sessions import (
     DECISION_ID,
     HEAD,
+    OBJECTIVE_PART,
     SYSTEM_TEXT,
     TAINTED_PART,
     TASK_PART,
@@ -36,10 +37,22 @@ OLD_BEGINNING = '{"rest": '
 _LISTS: tuple[tuple[Document[Any], Callable[[SessionState], Iterable[Any]]], ...] = (
     (TURN, lambda state: state.history),
     (TOOL, lambda state: state.tools.values()),
+    (OBJECTIVE_PART, lambda state: state.objectives),
     (TASK_PART, lambda state: state.tasks.tasks),
     (TAINTED_PART, lambda state: state.tainted),
 )
 """Parts that are a list in the state of a session."""
+
+
+_NOTHING: Mapping[str, Any] = {
+    "system": "",
+    "tools": {},
+    "objectives": (),
+    "tasks": TaskSet(),
+    "tainted": (),
+    "history": (),
+}
+"""What the state in a head has instead of parts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +110,7 @@ def divide(
     head, text = writer.document(
         HEAD,
         HeadContent(
-            state=replace(state, system="", tools={}, tasks=TaskSet(), tainted=(), history=()),
+            state=replace(state, **_NOTHING),
             names=content.names,
             approvable=content.approvable,
             parts={**before.counts, **counts},
@@ -154,6 +167,7 @@ def _content(head: HeadContent, lists: Mapping[str, Sequence[StoredPart[Any]]]) 
         head.state,
         system="".join(text.system for text in values(SYSTEM_TEXT)),
         tools={spec.name: spec for spec in values(TOOL)},
+        objectives=values(OBJECTIVE_PART),
         tasks=TaskSet(tasks=values(TASK_PART)),
         tainted=values(TAINTED_PART),
         history=values(TURN),
