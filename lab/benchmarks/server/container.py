@@ -80,6 +80,7 @@ def measure(folder: Path, wheel: Path | None) -> dict[str, object]:
         "base_build_s": base_s,
         "build_s": build_s,
         "user": config["User"],
+        "load_average": round(os.getloadavg()[0], 1),
         **try_out(bundle),
     }
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 
@@ -70,6 +71,24 @@ def test_urls_that_postgres_does_not_understand(url: str) -> None:
         asyncio.run(open_store(url))
     assert "hunter2" not in str(caught.value)
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
+def test_the_password_may_be_in_a_variable(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in deploy/compose.yaml: there it needs no quoting."""
+    password = quote(PASSWORD, safe="")
+    assert f":{password}@" in postgres_url
+
+    async def body() -> None:
+        async with opened(postgres_url.replace(f":{password}@", "@")) as store:
+            await store.ping()
+
+    monkeypatch.setenv("PGPASSWORD", "another")
+    with pytest.raises(StoreError):
+        asyncio.run(body())
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    asyncio.run(body())
 
 
 def test_a_database_that_may_only_be_read(postgres_url: str) -> None:
