@@ -11,6 +11,7 @@ from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from hypothesis import HealthCheck, settings
 
 from taskshield.settings import PREFIX
+from tests.packaging import table
 from tests.packaging.wheels import CERTIFICATES, Wheels, build_once
 from tests.selection import KINDS, changed_files, kinds_of, touched_tests
 
@@ -111,6 +112,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(kind)
         if path.startswith(_NOT_COVERED):
             item.add_marker("no_cover")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show how the wheels did, on which Pythons."""
+    reports = [each for found in terminalreporter.stats.values() for each in found]
+    written = list(table.lines(reports))
+    if written:
+        terminalreporter.section("extras x Pythons, from wheels")
+        for line in written:
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture(autouse=True)

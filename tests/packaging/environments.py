@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.parser import Parser
 from functools import cache
@@ -29,6 +29,8 @@ _NOT_PASSED_ON = (
     "OPENAI_",
     "ANTHROPIC_",
 )
+_OWN = re.compile(r"taskshield(?P<lab>-lab)?(\[(?P<extras>[\w,-]+)\])?$")
+_EXTRA = re.compile(r"(\band )?\bextra == ['\"](?P<name>[\w-]+)['\"]")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Environment:
     """A virtual environment."""
 
     folder: Path
+    wheels: Wheels
+    """Where the product in it came from."""
 
     @property
     def python(self) -> Path:
@@ -50,9 +54,8 @@ class Environment:
         """The environment variables of its commands: none that are ours, and an empty home."""
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
-        kept = {key: text for key, text in os.environ.items() if not key.startswith(_NOT_PASSED_ON)}
         path = os.pathsep.join([str(self.folder / "bin"), os.environ["PATH"]])
-        return {**kept, "PATH": path, "HOME": str(home), **more}
+        return clean_variables(PATH=path, HOME=str(home), **more)
 
     def run(
         self, *command: str | Path, cwd: Path, stdin: str = "", check: bool = True, **more: str
@@ -89,6 +92,12 @@ class Environment:
         shutil.rmtree(self.folder)
 
 
+def clean_variables(base: Mapping[str, str] = os.environ, /, **more: str) -> dict[str, str]:
+    """Environment variables without those of this process, its tests and its settings."""
+    kept = {key: text for key, text in base.items() if not key.startswith(_NOT_PASSED_ON)}
+    return {**kept, **more}
+
+
 def make_environment(
     folder: Path, wheels: Wheels, *extras: str, python: Path | None = None, lowest: bool = False
 ) -> Environment:
@@ -103,7 +112,7 @@ def make_environment(
     """
     base = find_python() if python is None else python
     install("venv", "--quiet", "--python", str(base), str(folder))
-    made = Environment(folder)
+    made = Environment(folder, wheels)
     needed = wheels.requirements(*extras)
     if lowest:
         # uv takes the lowest version of what it is asked for by name.
@@ -113,16 +122,31 @@ def make_environment(
 
 
 def direct_requirements(wheels: Wheels, *extras: str) -> list[str]:
-    """The packages that the wheel's own metadata asks for, with these extras."""
-    with zipfile.ZipFile(wheels.product) as file:
+    """The packages that the wheels' own metadata ask for, with these extras of the product."""
+    found = []
+    for text in _required(wheels.product, extras):
+        own = _OWN.match(text)
+        if own is None:
+            found.append(text)
+        elif own["lab"]:
+            found += _required(wheels.lab, (own["extras"] or "").split(","))
+            found += direct_requirements(wheels, "openai", "anthropic")
+        else:
+            found += direct_requirements(wheels, *(own["extras"] or "").split(","))
+    return [text for text in dict.fromkeys(found) if _OWN.match(text) is None]
+
+
+def _required(wheel: Path, extras: Sequence[str]) -> list[str]:
+    """What the metadata of a wheel ask for: always, and with these extras."""
+    with zipfile.ZipFile(wheel) as file:
         (name,) = (name for name in file.namelist() if name.endswith(".dist-info/METADATA"))
         lines = Parser().parsestr(file.read(name).decode()).get_all("Requires-Dist", [])
     found = []
     for line in lines:
         requirement, _, marker = (part.strip() for part in line.partition(";"))
-        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", marker)
-        if (extra is None or extra[1] in extras) and not requirement.startswith("taskshield"):
-            rest = re.sub(r"\(?(.*?)\)? and extra == .*|extra == .*", r"\1", marker).strip()
+        extra = _EXTRA.search(marker)
+        if extra is None or extra["name"] in extras:
+            rest = _EXTRA.sub("", marker).strip().strip("()")
             found.append(f"{requirement}; {rest}" if rest else requirement)
     return found
 

@@ -7,6 +7,7 @@ import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,21 +60,27 @@ def build_once(temporary: pytest.TempPathFactory) -> Wheels:
     return _found_in(folder)
 
 
-def install(*arguments: str) -> "subprocess.CompletedProcess[str]":
+def install(
+    *arguments: str, statuses: Collection[int] = (0,)
+) -> "subprocess.CompletedProcess[str]":
     """Run uv, which builds and installs packages, with the settings of this machine.
+
+    Args:
+        arguments: Its command line.
+        statuses: The exit statuses that are no failure.
 
     Raises:
         RuntimeError: It failed. The message has what it wrote.
     """
     done = subprocess.run(
         [UV, *arguments],
-        env=_variables(),
+        env=install_variables(),
         cwd="/",  # or it would read settings from our pyproject.toml
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode != 0:
+    if done.returncode not in statuses:
         raise RuntimeError(f"uv {' '.join(arguments)}\n{done.stdout}{done.stderr}")
     return done
 
@@ -85,7 +92,7 @@ def _found_in(folder: Path) -> Wheels:
     return Wheels(product, lab, sdist)
 
 
-def _variables() -> dict[str, str]:
+def install_variables() -> dict[str, str]:
     """The environment, with the addresses of packages that are set for pip, as in the Makefile."""
     left_out = ("PYTHON", "COV_", "VIRTUAL_ENV", "SSL_CERT_FILE")
     found = {key: value for key, value in os.environ.items() if not key.startswith(left_out)}

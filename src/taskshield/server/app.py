@@ -92,6 +92,7 @@ def create_app(
             await running.playground.aclose()
             await chosen_judge.aclose()
             await opened.aclose()
+            await asyncio.to_thread(telemetry.flush)
 
     app = FastAPI(
         title="taskshield",

@@ -18,6 +18,7 @@ from taskshield.core.decisions import Decision
 from taskshield.core.errors import MissingExtraError
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_FLUSH_MS = 5000
 
 
 def configure() -> None:
@@ -39,6 +40,13 @@ def configure() -> None:
     provider = TracerProvider(resource=resource)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
+
+
+def flush() -> None:
+    """Export what has not been exported yet: a process that a signal ends would lose it."""
+    export = getattr(trace.get_tracer_provider(), "force_flush", None)
+    if export is not None:
+        export(_FLUSH_MS)
 
 
 @contextmanager
