@@ -66,7 +66,7 @@ def lines(reports: Iterable[Any]) -> Iterator[str]:
 
 
 def _shown(cell: Cell, outcome: str) -> str:
-    times = f"{cell.install_s:.1f} + {cell.run_s:.1f} s, {cell.processor_s:.1f}"
+    times = f"{cell.install_s:.1f} + {cell.run_s:.1f} s"
     return f"{'green' if outcome == 'passed' else 'RED'} {times}"
 
 

@@ -20,8 +20,12 @@ def test_the_requirements_of_a_wheel_are_those_of_the_project(wheels: Wheels) ->
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     base = project["dependencies"]
     assert _names(direct_requirements(wheels)) == _names(base)
-    postgres = project["optional-dependencies"]["postgres"]
-    assert _names(direct_requirements(wheels, "postgres")) == _names([*base, *postgres])
+    extras = project["optional-dependencies"]
+    (server, own) = extras["postgres"]
+    assert server == "taskshield[server]"
+    # An extra that names another one brings what that one asks for.
+    wanted = _names([*base, *extras["server"], own])
+    assert _names(direct_requirements(wheels, "postgres")) == wanted
 
 
 def _names(requirements: list[str]) -> set[str]:
