@@ -218,6 +218,25 @@ def test_a_postgres_database_that_can_only_be_read(
         other.close()
 
 
+def test_a_full_disk_under_postgres(server: PostgresServer, runner: asyncio.Runner) -> None:
+    url = server.new_url()
+    with server_on(url) as guard:
+        other = Other(runner, url)
+        # What Postgres raises where a table cannot grow; the ping needs no new page.
+        other.run(
+            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$",
+            "CREATE TRIGGER full_disk BEFORE INSERT ON taskshield_sessions"
+            " FOR EACH ROW EXECUTE FUNCTION full_disk()",
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("taskshield.stores.sql.noted_failures._COUNTS_S", 3600.0)
+            fails_closed(guard, "full", "Make room")
+        other.run("DROP TRIGGER full_disk ON taskshield_sessions")
+        works_again(guard)
+        other.close()
+
+
 def test_postgres_tables_that_another_session_has_locked(
     server: PostgresServer, runner: asyncio.Runner
 ) -> None:

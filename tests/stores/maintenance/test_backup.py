@@ -4,7 +4,11 @@ import asyncio
 import gzip
 import json
 import os
+import signal
 import stat
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,10 +17,12 @@ import pytest
 from taskshield.core.errors import ConfigError, StoreError, TaskShieldError, WireFormatError
 from taskshield.stores.maintenance import backup_file
 from taskshield.stores.maintenance.backup import back_up, restore
+from taskshield.stores.maintenance.connections import write_new_store
 from taskshield.stores.open_store import open_store
+from taskshield.stores.sql.migrate import make_tables
 from tests.stores.maintenance.filled import fill, rows_of
 from tests.stores.postgres_server import PostgresServer
-from tests.stores.rows import RECORD, SESSION, opened, session
+from tests.stores.rows import RECORD, opened, session
 
 
 def silent(table: str, rows: int) -> None:
@@ -62,9 +68,6 @@ def test_a_backup_goes_from_each_database_to_the_other_and_back(
 def test_a_backup_of_the_first_tables_is_lifted_when_it_is_opened(
     sqlite_url: str, empty_url: str, tmp_path: Path
 ) -> None:
-    from taskshield.stores.maintenance.connections import write_new_store
-    from taskshield.stores.sql.migrate import make_tables
-
     write_new_store(sqlite_url, lambda connection: make_tables(connection, "0001"))
     back_up(sqlite_url, tmp_path / "saved", silent)
     assert restore(empty_url, tmp_path / "saved", silent).level == "0001"
@@ -87,8 +90,6 @@ def test_a_backup_is_of_one_moment_and_for_its_owner_only(
 
     def meanwhile(table: str, rows: int) -> None:
         if table == "taskshield_keys":  # the first row of the first tables is read
-            import threading
-
             writer = threading.Thread(target=lambda: asyncio.run(written()))
             writer.start()
             writer.join()
@@ -131,6 +132,29 @@ def test_an_interrupted_restore_changes_nothing(
     with pytest.raises(KeyboardInterrupt):
         restore(target, saved, interrupt)
     restore(target, saved, silent)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from taskshield.stores.maintenance.backup import restore
+
+def kill(table, rows):
+    if table == "taskshield_records" and rows == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+restore(sys.argv[1], Path(sys.argv[2]), kill)
+"""
+
+
+def test_a_restore_that_is_killed_can_be_run_again(
+    saved: Path, sqlite_url: str, empty_url: str, postgres_url: str
+) -> None:
+    for target in (empty_url, postgres_url):
+        killed = subprocess.run([sys.executable, "-c", KILLED, target, saved], check=False)
+        assert killed.returncode == -signal.SIGKILL
+        restore(target, saved, silent)
+        assert rows_of(target) == rows_of(sqlite_url)
 
 
 def test_a_store_with_rows_is_refused_and_stays_as_it_is(saved: Path, lasting_url: str) -> None:
@@ -237,4 +261,3 @@ def test_a_missing_backup_and_a_folder_that_is_missing(
     fill(sqlite_url)
     with pytest.raises(ConfigError, match="cannot be written"):
         back_up(sqlite_url, tmp_path / "no" / "saved", silent)
-    assert SESSION.id

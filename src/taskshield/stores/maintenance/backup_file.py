@@ -113,7 +113,7 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
         raise _not_written(error) from None
     try:
         with open(number, "wb") as plain:
-            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=plain) as packed:
+            with gzip.GzipFile("", "wb", compresslevel=3, fileobj=plain) as packed:
                 yield packed  # type: ignore[misc]
             plain.flush()
             os.fsync(plain.fileno())

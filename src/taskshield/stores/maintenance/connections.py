@@ -111,7 +111,7 @@ def _on_postgres(url: str, work: Callable[[Connection], R], *, write: bool) -> R
         raise MissingExtraError(str(error.name), "postgres") from error
 
     async def transaction() -> R:
-        engine = postgres_engine(dsn)
+        engine = postgres_engine(dsn, statement_s=None)  # large tables take their time
         try:
             async with engine.connect() as connection:
                 # One snapshot for all statements.

@@ -67,12 +67,17 @@ class PostgresDatabase:
         await self._engine.dispose()
 
 
-def postgres_engine(dsn: str) -> AsyncEngine:
-    """Connections to a database. Nothing is opened yet."""
+def postgres_engine(dsn: str, *, statement_s: float | None = _STATEMENT_S) -> AsyncEngine:
+    """Connections to a database. Nothing is opened yet.
+
+    Args:
+        dsn: The URL of the database.
+        statement_s: How long a statement may take; None where it may take as long as it needs.
+    """
 
     async def connect() -> asyncpg.Connection:
         try:
-            made = await asyncpg.connect(dsn, timeout=_CONNECT_S, command_timeout=_STATEMENT_S)
+            made = await asyncpg.connect(dsn, timeout=_CONNECT_S, command_timeout=statement_s)
             # Not a setting in the connection's first message, which not every pooler takes.
             await made.execute(_LOCK_TIMEOUT)
             return made
