@@ -40,7 +40,7 @@ PLACES = {
         "tools",
     ),
     "browser": ("dashboard",),
-    "server": ("endtoend", "integrations/mcp", "server", "stores"),
+    "server": ("cli/doctor", "endtoend", "integrations/mcp", "server", "stores"),
     "model": ("endtoend", "judges/embedded", "test_examples_of_the_paper.py"),
 }
 

@@ -96,10 +96,9 @@ def test_where_nothing_of_an_extra_is_installed_it_is_named(
     assert "pip install 'taskshield[server]'" in told
 
 
-@pytest.mark.parametrize("hidden", ["uvicorn", "aiohttp"])
-def test_serve_names_the_first_package_that_is_missing(hidden: str) -> None:
-    told = complaint(["serve", "--store", "memory:", "--port", "0"], hidden)
-    assert f"'{hidden}'" in told and "pip install 'taskshield[server]'" in told
+def test_serve_names_the_first_package_that_is_missing() -> None:
+    told = complaint(["serve", "--store", "memory:", "--port", "0"], "uvicorn")
+    assert "'uvicorn'" in told and "pip install 'taskshield[server]'" in told
 
 
 def test_keys_and_mcp_name_their_extras() -> None:

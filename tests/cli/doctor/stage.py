@@ -17,6 +17,9 @@ from tests.stores.rows import SESSION, record
 
 EVENTS = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure")
 
+DENIES = "echo '\"deny\"'"
+"""A script that answers like a hook that blocks everything."""
+
 
 def made_store(folder: Path, *, key: bool = False, newest: datetime | None = None) -> Path:
     """A store in a file, with a session and maybe a key and a record."""
@@ -89,3 +92,11 @@ def answering(
         finally:
             server.shutdown()
             thread.join()
+
+
+def program(folder: Path, script: str) -> Path:
+    """A program called taskshield that is not ours."""
+    file = folder / "taskshield"
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return folder

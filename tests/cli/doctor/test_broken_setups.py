@@ -18,7 +18,7 @@ import pytest
 from taskshield.cli.doctor import sqlite_file
 from taskshield.cli.main import main
 from taskshield.judges.embedded.network.model_files import SHIPPED
-from tests.cli.doctor.stage import answering, hook_settings, made_store
+from tests.cli.doctor.stage import DENIES, answering, hook_settings, made_store, program
 from tests.docs.pages import text
 from tests.stores.postgres_server import PostgresServer
 
@@ -268,6 +268,7 @@ def _(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 @broken("a hook that fails open")
 def _(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     hook_settings(folder / "home", "taskshield hook claude-code")
+    patch.setenv("PATH", f"{program(folder, DENIES)}{os.pathsep}{os.environ['PATH']}")
     yield []
 
 

@@ -11,8 +11,11 @@ import pytest
 
 from taskshield.cli.doctor import examination
 from taskshield.cli.main import main
+from taskshield.settings import load
+from taskshield.stores.memory import MemoryStore
+from taskshield.wiring import build_judge
 from tests.cli.doctor.stage import made_store
-from tests.server.listening import in_process
+from tests.server.listening import in_process, in_thread
 
 Captured = pytest.CaptureFixture[str]
 
@@ -63,7 +66,8 @@ def test_the_server_that_runs_already(capsys: Captured, tmp_path: Path) -> None:
 
 
 def test_a_running_server_that_is_not_ready(capsys: Captured) -> None:
-    with in_process("--store", "memory:", "--judge", "allow-all") as running:
+    judge = build_judge(load({"judge": "allow-all"}, environment={}))
+    with in_thread(judge, MemoryStore()) as running:
         port = running.url.rpartition(":")[2]
         with httpx.Client(base_url=running.url) as client:
             while "known attack" not in client.get("/readyz").text:

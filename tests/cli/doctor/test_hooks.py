@@ -10,12 +10,11 @@ import pytest
 from taskshield.cli.doctor.findings import Finding
 from taskshield.cli.doctor.hooks import check_hooks
 from taskshield.stores.memory import MemoryStore
-from tests.cli.doctor.stage import EVENTS, hook_settings, write_settings
+from tests.cli.doctor.stage import DENIES, EVENTS, hook_settings, program, write_settings
 from tests.judging import TableJudge
 from tests.server.listening import Listening, in_thread
 
 COMMAND = "taskshield hook claude-code"
-DENIES = "echo '\"deny\"'"
 
 
 @pytest.fixture
@@ -40,14 +39,6 @@ def checked(project: Path, **variables: str) -> list[Finding]:
 
 def states(findings: list[Finding]) -> list[str]:
     return [each.state for each in findings]
-
-
-def program(folder: Path, script: str) -> Path:
-    """A program called taskshield that is not ours."""
-    file = folder / "taskshield"
-    file.write_text(f"#!/bin/sh\n{script}\n")
-    file.chmod(0o755)
-    return folder
 
 
 def test_hooks_that_work(home: Path, project: Path) -> None:
