@@ -47,6 +47,7 @@ _NOT_COVERED = (
     "adapters/proxy",
     "adapters/test_robustness.py",
     "dashboard",
+    "deploy",
     "docs",
     "endtoend",
     "lab/bench/agentdojo/test_docs.py",
@@ -68,6 +69,7 @@ _NOT_COVERED = (
     "stores/test_processes.py",
     "test_invariants.py",
     "test_matrix.py",
+    "tools/release",
 )
 """Long tests that coverage does not follow: it would take them two thirds longer, and they reach
 hardly a line that other tests do not."""

@@ -25,6 +25,7 @@ PLACES = {
         "adapters/traces/test_otel_genai.py",
         "audit",
         "cli",
+        "deploy",
         "docs",
         "integrations",
         "lab",

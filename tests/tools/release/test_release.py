@@ -204,6 +204,26 @@ def test_an_interrupted_release_leaves_nothing_and_can_be_repeated(
     run(repository, "0.2.0")
 
 
+def test_make_passes_version_and_dry_run_on_and_only_prints_with_n(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
+
+    def printed(*words: str) -> str:
+        command = ["make", "--just-print", "--old-file", ".venv/.dev", "release", *words]
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={"PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.splitlines()[-1].rstrip()
+
+    assert printed("VERSION=1.2.3") == ".venv/bin/python -m tools.release 1.2.3"
+    said = printed("VERSION=1.2.3", "DRY_RUN=1")
+    assert said == ".venv/bin/python -m tools.release 1.2.3 --dry-run"
+
+
 def test_the_command_says_why_and_exits_with_1(
     repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
