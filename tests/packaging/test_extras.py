@@ -1,7 +1,8 @@
 """Each extra alone, on each Python, from nothing but wheels: does it do what its page promises?
 
-The newest Python with the newest dependencies and the oldest with the lowest run all promises of
-an extra. The Pythons between them run one: start, and decide once.
+The newest Python, with the newest dependencies, runs all promises of an extra. The oldest Python,
+with the lowest dependencies, and those between run one: start, and decide once. With ALL_EXTRAS
+set, every cell runs everything.
 """
 
 import os
@@ -26,7 +27,8 @@ from tests.packaging.wheels import Wheels
 
 Promise = Callable[[Environment, Path], None]
 _FOUND = tuple(found_pythons())
-_OWN = f"{sys.version_info[0]}.{sys.version_info[1]}"
+_ALL = bool(os.environ.get("ALL_EXTRAS"))
+_NEWEST = _FOUND if _ALL or len(_FOUND) == 1 else _FOUND[1:]
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Extra:
     short: Promise | None = None
     """What runs in columns that do not run everything; by default the first promise."""
     everywhere: bool = True
-    """Whether it runs on all Pythons, and with the lowest versions."""
+    """Whether it runs in all columns, or only in the last."""
 
 
 _HEAVY = (
@@ -63,7 +65,7 @@ EXTRAS = (
     Extra("audit", (tools.audit,)),
     Extra("eval", (tools.bench,), short=tools.attacks),
     Extra("docs", (tools.site,), everywhere=False),
-    *(_HEAVY if os.environ.get("ALL_EXTRAS") else ()),
+    *(_HEAVY if _ALL else ()),
 )
 
 
@@ -81,14 +83,18 @@ class Column:
 
 
 COLUMNS = (
-    Column(_FOUND[0], lowest=True, whole=True),
-    *(Column(each, lowest=False, whole=each == _FOUND[-1]) for each in _FOUND),
+    Column(_FOUND[0], lowest=True, whole=_ALL),
+    # With the newest versions, the oldest Python runs all other tests.
+    *(Column(each, lowest=False, whole=_ALL or each == _FOUND[-1]) for each in _NEWEST),
 )
+_OWN = Column(
+    f"{sys.version_info[0]}.{sys.version_info[1]}", lowest=False, whole=True
+)  # whose packages of hundreds of megabytes are there already
 CELLS = [
     (extra, column)
     for extra in EXTRAS
     for column in COLUMNS
-    if extra.everywhere or (column.python == _OWN and not column.lowest)
+    if extra.everywhere or column == (_OWN if extra in _HEAVY else COLUMNS[-1])
 ]
 
 

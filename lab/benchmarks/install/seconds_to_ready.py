@@ -166,6 +166,7 @@ def main() -> None:
             "wheel_bytes": wheel.stat().st_size,
             "sdist_bytes": sdist.stat().st_size,
             "processors": os.cpu_count(),
+            "load_before": round(os.getloadavg()[0], 1),
         }
         for way in WAYS:
             caches = folder / "caches" / way.__name__
