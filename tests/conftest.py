@@ -117,13 +117,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Show how the wheels did, on which Pythons."""
+    """Show how the wheels did, on which Pythons, and how many snippets of the pages ran."""
     reports = [each for found in terminalreporter.stats.values() for each in found]
     written = list(table.lines(reports))
     if written:
         terminalreporter.section("extras x Pythons, from wheels")
         for line in written:
             terminalreporter.write_line(line)
+    for report in terminalreporter.stats.get("passed", []):
+        for name, told in report.user_properties:
+            if name == "told":
+                terminalreporter.section("snippets of the documentation, from the wheel")
+                terminalreporter.write_line(told)
 
 
 @pytest.fixture(autouse=True)

@@ -195,24 +195,6 @@ def test_a_hijacked_run_over_http_loses_the_misaligned_call_only() -> None:
     assert calls_judged(judge) == 2
 
 
-def test_the_interceptor_of_the_docs() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "agent-hooks.md").read_text()
-    (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    names: dict[str, Any] = {}
-    exec(compile(code, "example", "exec"), names)
-    store = MemoryStore()
-    key = run(keyed(store, "check"))
-    with in_thread(hijackable(), store) as server:
-        shield = names["TaskShield"](server.url, key)
-        with shield.http:
-            emitter = InterceptionEmitter().register(shield)
-            host = AgentContextBuilder(agent_id="a", framework="f", session_id="s")
-            asyncio.run(emitter.emit(host.input(content="Pay Bob.")))
-            evil = host.pre_tool_call(call_id="c1", name="pay", args={"to": "Eve"})
-            with pytest.raises(InterceptionBlocked, match=MISALIGNED):
-                asyncio.run(emitter.emit(evil))
-
-
 def test_a_session_that_hops_between_replicas_gets_the_same_verdicts() -> None:
     with served(by=hijackable()) as client:
         alone = Host(posting(client))

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,9 +23,7 @@ from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message
 from taskshield.core.store import Scope
 from taskshield.judges.llm.judge import LLMJudge
-from taskshield.settings import load
 from taskshield.stores.memory import MemoryStore
-from taskshield.wiring import build_judge
 from tests.adapters.azure.test_task_adherence import GOLDEN, call, message, request
 from tests.engine.sessions import run
 from tests.judging import TableJudge
@@ -356,31 +353,6 @@ def test_azure_core_reads_our_errors(body: Any, key: str | None, code: str) -> N
         error = HttpResponseError(response=answer)
     assert error.error is not None and error.error.code == code
     assert answer.headers["x-ms-error-code"] == code
-
-
-def docs(language: str) -> str:
-    """The only example in this language."""
-    text = (Path(__file__).parents[2] / "docs" / "azure.md").read_text()
-    (code,) = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return str(code)
-
-
-def test_the_request_of_the_docs_is_a_risk_to_the_shipped_judge() -> None:
-    with served(by=build_judge(load({}, environment={}))) as client:
-        answer = posted(client, json.loads(docs("json"))).json()
-    assert answer["taskRiskDetected"] and answer["details"].startswith('The call "send_money(')
-
-
-def test_the_client_of_the_docs(capsys: pytest.CaptureFixture[str]) -> None:
-    code = docs("python")
-    store, key = with_key("check")
-    with in_thread(TableJudge(), store) as server:
-        code = code.replace("http://127.0.0.1:8787", server.url).replace("tsk_...", key)
-        code = code.replace("[...]", repr(GOOD["messages"]))
-        names: dict[str, Any] = {}
-        exec(compile(code, "example", "exec"), names)
-        names["client"].close()
-    assert capsys.readouterr().out == "False\n"
 
 
 def test_the_colon_of_the_path_may_be_written_in_two_ways() -> None:

@@ -118,15 +118,6 @@ def test_the_table_of_the_docs_is_the_registry() -> None:
     assert listed == [(each.name, each.tries) for each in GENERATORS.values()]
 
 
-def test_the_example_of_the_docs_is_a_generator(monkeypatch: pytest.MonkeyPatch) -> None:
-    own: dict[str, registry.Generator] = {}
-    monkeypatch.setattr(registry, "GENERATORS", own)
-    (code,) = re.findall(r"^```python\n(.*?)^```$", PAPER.read_text(), re.MULTILINE | re.DOTALL)
-    exec(compile(code, "example", "exec"), {"__name__": "example"})
-    payload = own["polite_request"].generate(attack_context())
-    assert payload is not None and payload.essential == attack_context().goal
-
-
 # In AgentDojo's environments.
 
 
