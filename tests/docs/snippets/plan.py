@@ -70,15 +70,22 @@ def driven(driver: str, part: str) -> Step:
     return Step(how=RAN, do=lambda stage, snippet: stage.driven(driver, part, snippet.code))
 
 
-def shell(*statuses: int, then: Action | None = None) -> Step:
+def shell(
+    *statuses: int,
+    first: Callable[[Stage], object] | None = None,
+    then: Action | None = None,
+) -> Step:
     """Run the lines.
 
     Args:
         statuses: Exit statuses that are right; without any, 0.
+        first: Makes what the lines need.
         then: Looks at what the lines did.
     """
 
     def do(stage: Stage, snippet: Snippet) -> None:
+        if first is not None:
+            first(stage)
         stage.shell(snippet.code, statuses=statuses or (0,))
         if then is not None:
             then(stage, snippet)
