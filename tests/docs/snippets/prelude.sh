@@ -30,6 +30,8 @@ taskshield() {
   esac
 }
 
+uvx() { shift; taskshield "$@"; }
+
 pip() {
   local command=$1; shift
   command "$SNIPPETS_UV" pip "$command" --quiet --offline --no-config --python "$SNIPPETS_PYTHON" "$@"

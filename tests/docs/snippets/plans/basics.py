@@ -128,9 +128,5 @@ PLANS = {
         steps={"taskshield doctor": shell()},
         not_installed=frozenset({"uvicorn>=0.34,<1"}),
     ),
-    "docs/stores.md": Plan(
-        before=lambda stage: stage.shell("taskshield keys create --name first"),
-        steps={"taskshield db upgrade": shell()},
-    ),
     "docs/library.md": Plan(steps={"def run_agent": driven("library", "run_agent")}),
 }

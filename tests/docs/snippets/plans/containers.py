@@ -20,11 +20,7 @@ def image_is_built(stage: Stage, snippet: Snippet) -> None:
     verb, tool = (line.split() for line in snippet.code.splitlines())
     done = subprocess.run([*verb, "--dry-run"], cwd=ROOT, capture_output=True, check=False)
     check(done.returncode == 0, snippet, str(done.stderr))
-    told = subprocess.run(
-        [sys.executable, *tool[1:3], "--help"], cwd=ROOT, capture_output=True, text=True
-    ).stdout
-    for option in [word for word in tool if word.startswith("--")]:
-        check(option in told, snippet, f"{tool[2]} has no {option}")
+    _has_options(snippet, tool)
 
 
 def commands_of_the_image(stage: Stage, snippet: Snippet) -> None:
@@ -34,6 +30,14 @@ def commands_of_the_image(stage: Stage, snippet: Snippet) -> None:
         words = shlex.split(rest.partition(" ")[2]) if found else []
         if words:
             stage.shell(f"taskshield {shlex.join(words)} --help")
+
+
+def publishing(stage: Stage, snippet: Snippet) -> None:
+    """The tool has the options, and the chart is there."""
+    (tool,) = (line.split() for line in snippet.code.splitlines() if "tools.image" in line)
+    _has_options(snippet, tool)
+    (chart,) = re.findall(r"helm package (\S+)", snippet.code)
+    check((ROOT / chart / "Chart.yaml").is_file(), snippet, f"no chart in {chart}")
 
 
 def services_of_compose(stage: Stage, snippet: Snippet) -> None:
@@ -55,6 +59,14 @@ def values_of_the_chart(stage: Stage, snippet: Snippet) -> None:
         for part in key.split("."):
             check(part in found, snippet, f"the chart has no {key}")
             found = found[part]
+
+
+def _has_options(snippet: Snippet, tool: list[str]) -> None:
+    told = subprocess.run(
+        [sys.executable, *tool[1:3], "--help"], cwd=ROOT, capture_output=True, text=True
+    ).stdout
+    for option in [word for word in tool if word.startswith("--")]:
+        check(option in told, snippet, f"{tool[2]} has no {option}")
 
 
 _ENGINE = "there is no container engine here; other tests check the files"

@@ -26,6 +26,7 @@ from tests.docs.snippets.plan import (
 )
 from tests.docs.snippets.plan import check as right
 from tests.docs.snippets.plans import containers
+from tests.docs.snippets.plans.basics import in_the_makefile
 from tests.docs.snippets.reading import Snippet
 from tests.docs.snippets.stage import Stage
 from tests.packaging.wheels import ROOT
@@ -80,6 +81,17 @@ def of_deployment(stage: Stage) -> None:
     }
     stage.variables["VLLM_KEY"] = "k"
     stage.program("vllm", "#!/bin/sh\n")
+
+
+def of_stores(stage: Stage) -> None:
+    """A store with a key, and an empty database."""
+    postgres = PostgresServer()
+    stage.ends.callback(postgres.remove)
+    stage.shell("taskshield keys create --name first")
+    stage.replaced |= {
+        "/var/lib/taskshield/": f"{stage.folder}/.state/taskshield/",
+        "postgresql://guard@db/taskshield": f"'{postgres.new_url()}'",
+    }
 
 
 def says(words: str) -> Callable[[Stage, Snippet], None]:
@@ -241,8 +253,9 @@ PLANS = {
     "docs/quickstart.md": Plan(
         before=of_quickstart,
         steps={
-            "my_agent.py": shell(first=Stage.serve, then=says("Hello.")),
-            "taskshield check": shell(),
+            "uvx taskshield": less("uvx asks a package index; tests/packaging runs it itself"),
+            "my_agent.py": shell(then=says("Hello.")),
+            "taskshield audit": shell(),
         },
     ),
     "docs/server.md": Plan(
@@ -310,6 +323,18 @@ PLANS = {
             **containers.STEPS,
             "[Unit]": checked(PARSED, "no systemd runs here", reads_as_a_unit),
         },
+    ),
+    "docs/stores.md": Plan(
+        before=of_stores,
+        steps={"taskshield db upgrade": shell(), "taskshield db backup": shell()},
+    ),
+    "docs/releasing.md": Plan(
+        steps={
+            "make release": checked(
+                ELSEWHERE, "it takes half an hour; tests/tools makes releases", in_the_makefile
+            ),
+            "twine upload": checked(FLAGS, "it sends files to others", containers.publishing),
+        }
     ),
     "docs/observability.md": Plan(
         steps={
