@@ -18,8 +18,7 @@ _DEPLOY = ROOT / "deploy"
 def image_is_built(stage: Stage, snippet: Snippet) -> None:
     """The verb and the options of the tool are there."""
     verb, tool = (line.split() for line in snippet.code.splitlines())
-    done = subprocess.run([*verb, "--dry-run"], cwd=ROOT, capture_output=True, check=False)
-    check(done.returncode == 0, snippet, str(done.stderr))
+    check(f"\n{verb[1]}:" in (ROOT / "Makefile").read_text(), snippet, f"no verb {verb[1]}")
     _has_options(snippet, tool)
 
 

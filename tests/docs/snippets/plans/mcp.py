@@ -1,7 +1,6 @@
 """The page about MCP: a real client and a real server on both sides of the gateway."""
 
 import json
-import sys
 
 from tests.docs.snippets.plan import FILE, RAN, Plan, Step, driven, shell
 from tests.docs.snippets.plan import check as right
@@ -34,8 +33,6 @@ def listening(stage: Stage, snippet: Snippet) -> None:
     stage.shell(snippet.code)
     stage.driven("mcp", "over_http", "url = 'http://127.0.0.1:8790/notes/mcp'")
 
-
-_ = sys
 
 PLANS = {
     "docs/integrations/mcp.md": Plan(
