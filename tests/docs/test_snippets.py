@@ -38,7 +38,7 @@ def environments(wheels: Wheels, tmp_path_factory: pytest.TempPathFactory) -> Ma
         folder = shared / "-".join(["snippets", *sorted(extras), *sorted(others)])
         with folder.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            made = Environment(folder)
+            made = Environment(folder, wheels)
             if not folder.with_suffix(".done").exists():
                 install("venv", "--quiet", "--python", str(find_python()), str(folder))
                 needed = [*wheels.requirements(*sorted(extras)), *others]
