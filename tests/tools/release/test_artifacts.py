@@ -17,7 +17,7 @@ def test_the_sbom_names_what_the_server_needs_at_pinned_versions(
 ) -> None:
     wheel = tmp_path / wheels.product.name
     wheel.write_bytes(wheels.product.read_bytes())
-    path = artifacts.write_sbom(wheel, ROOT / "constraints.txt")
+    path = artifacts.write_sbom(wheel, ROOT / "constraints.txt", validate=False)
     assert path.name == f"taskshield-{__version__}.cdx.json"
     text = path.read_text()
     assert str(tmp_path) not in text and "file:" not in text
