@@ -66,6 +66,9 @@ def test_a_missing_package_names_the_extra_to_install(
 ) -> None:
     for name in list(sys.modules):
         if name.startswith("taskshield.stores.") and not name.endswith((".open_store", ".memory")):
+            package_name, _, module = name.rpartition(".")
+            if package_name == "taskshield.stores":
+                monkeypatch.delattr(sys.modules[package_name], module)  # an import sets it again
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=rf"'{package}'.*taskshield\[{extra}\]"):
