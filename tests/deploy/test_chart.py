@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,10 @@ import yaml
 from taskshield._version import __version__
 from taskshield.cli.main import main
 from taskshield.settings import Settings, load
+from tests.deploy.programs import program
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy" / "helm" / "taskshield"
-HELM = Path(sys.executable).with_name("helm")
 NEEDED = {"postgres": {"existingSecret": "database"}}
 EVERYTHING = {
     **NEEDED,
@@ -54,7 +53,7 @@ def helm(
     verb: str, *words: str, values: object, chart: Path = CHART
 ) -> "subprocess.CompletedProcess[str]":
     """Run Helm on the chart with these values."""
-    command = [str(HELM), *verb.split(), str(chart), *words, "--values", "-"]
+    command = [program("helm"), *verb.split(), str(chart), *words, "--values", "-"]
     return subprocess.run(command, input=json.dumps(values), capture_output=True, text=True)
 
 

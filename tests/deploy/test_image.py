@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.deploy.programs import program
 from tools import image
 
 ROOT = Path(__file__).parents[2]
@@ -39,8 +40,7 @@ def only(word: str) -> str:
 
 
 def test_hadolint_finds_nothing() -> None:
-    linter = Path(sys.executable).with_name("hadolint")
-    done = subprocess.run([linter, "--no-color", FILE], capture_output=True, text=True)
+    done = subprocess.run([program("hadolint"), "--no-color", FILE], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")
 
 
