@@ -112,10 +112,24 @@ class LimitSettings(_Section):
 
     body_bytes: Count = 16 * 1024 * 1024
     """Longest body of a request."""
+    body_s: Seconds = 30.0
+    """Longest time for a body to arrive; a long one has a second more for each 32 KiB."""
+    open_bodies: Count = 1_000
+    """Most bodies that may be incomplete at once; beyond that the oldest of them is ended."""
+    open_bytes: Count = 256 * 1024 * 1024
+    """Most bytes of all requests that are open at once; others are told to try again."""
     depth: Annotated[int, Field(ge=1, le=100)] = 64
     """Deepest nesting of a request's JSON."""
+    values: Count = 200_000
+    """Most values in a request's JSON, counted with all that is nested."""
+    keys: Count = 10_000
+    """Most members of one object in a request's JSON."""
     messages: Count = 2_000
     """Most messages in one request."""
+    parts: Count = 2_000
+    """Most parts, or tool calls, of one message in a request."""
+    tools: Count = 2_000
+    """Most tool definitions in one request."""
     request_s: Seconds = 120.0
     """Longest time to answer a request; `upstream` limits the proxy's calls of a provider."""
     per_minute: Count | None = 6_000

@@ -134,7 +134,7 @@ def test_an_invalid_body_is_refused_with_its_path(body: object, code: str, targe
         assert answer.json()["error"]["target"] == target and "canary" not in answer.text
 
 
-@pytest.mark.parametrize("content", [b"{", b"", b"\xff", b"[" * 200_000, b'{"messages": NaN}'])
+@pytest.mark.parametrize("content", [b"{", b"", b"\xff", b"[" * 100_000, b'{"messages": NaN}'])
 @pytest.mark.parametrize("kind", ["application/json", "text/plain"])
 def test_a_body_that_is_not_json_is_refused(content: bytes, kind: str) -> None:
     with served() as client:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TypeAlias
 
+from taskshield.core.errors import WireFormatError
+from taskshield.core.json_limits import read_json
 from taskshield.core.levels import Level
 from taskshield.core.tools import ToolSpec
 
@@ -46,8 +48,8 @@ class ToolCall:
     def parse_arguments(self) -> JsonObject | None:
         """The arguments as an object, or None if they are not one."""
         try:
-            value = json.loads(self.arguments)
-        except (ValueError, RecursionError):
+            value = read_json(self.arguments, strict=False)
+        except WireFormatError:
             return None
         return value if isinstance(value, dict) else None
 

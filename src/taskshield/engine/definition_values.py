@@ -4,10 +4,11 @@ The provider of a tool writes its definition, and the agent reads all definition
 a value, its author may have asked for the call.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from taskshield.core.errors import WireFormatError
+from taskshield.core.json_limits import read_json
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import ToolSpec
 
@@ -37,8 +38,8 @@ def _name_a_value(text: str, values: Iterable[str]) -> bool:
 def _values(arguments: str) -> Iterator[str]:
     """Every value in a call's arguments that is long enough."""
     try:
-        waiting: list[object] = [json.loads(arguments)]
-    except (ValueError, RecursionError):
+        waiting: list[object] = [read_json(arguments, strict=False)]
+    except WireFormatError:
         return
     while waiting:
         value = waiting.pop()

@@ -21,6 +21,7 @@ from taskshield.server.access.auth import Auth
 from taskshield.server.dashboard.playground import Playground
 from taskshield.server.http.errors import problem_of, problem_of_validation
 from taskshield.server.http.limits import Limits
+from taskshield.server.http.open_bodies import OpenBodies
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.middleware import RequestMiddleware
 from taskshield.server.operations import telemetry
@@ -73,6 +74,7 @@ def create_app(
     """
     chosen_judge = build_judge(settings) if judge is None else judge
     metrics = Metrics()
+    open_bodies = OpenBodies(settings.server.limits)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -104,7 +106,7 @@ def create_app(
         lifespan=lifespan,
         middleware=[
             Middleware(RequestMiddleware, surfaces=SURFACES, metrics=metrics),
-            Middleware(Limits, limits=settings.server.limits),
+            Middleware(Limits, limits=settings.server.limits, open_bodies=open_bodies),
         ],
         exception_handlers={
             HTTPException: _render_http_error,

@@ -1,44 +1,15 @@
-import json
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from taskshield.server.http.errors import RequestError
-from taskshield.server.http.limits import json_body, nested_deeper
+from taskshield.server.http.json_body import json_body
+from taskshield.settings import LimitSettings
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
 from tests.server.stage import TENANT, Hanging, checker, served, user, wire
 
-
-def depth(value: object) -> int:
-    if isinstance(value, dict):
-        return 1 + max(map(depth, value.values()), default=0)
-    return 1 + max(map(depth, value), default=0) if isinstance(value, list) else 0
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.floats(allow_nan=False) | st.text('[]{}"\\x', max_size=6),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text('[{"\\'), inner, max_size=3)
-    ),
-    max_leaves=12,
-)
-
-
-@given(JSON, st.booleans(), st.integers(0, 6))
-def test_nesting_is_measured_without_parsing(value: object, ascii: bool, limit: int) -> None:
-    body = json.dumps(value, ensure_ascii=ascii).encode()
-    assert nested_deeper(body, limit) is (depth(value) > limit)
-
-
-def test_a_string_that_never_ends_is_read_once() -> None:
-    opened = b'["' + b'\\"' * 1_000_000
-    assert not nested_deeper(opened, 1)
-    assert nested_deeper(b"[" * 65 + opened, 64)
-    assert not nested_deeper(b"[" * 2 + b"]" * 2 + b'"' + b"[" * 65 + b"\\", 64)
+POST = {"type": "http", "method": "POST", "state": {"limits": LimitSettings()}}
 
 
 def post(client: TestClient, body: bytes, kind: str = "application/json") -> tuple[int, str]:
@@ -95,12 +66,12 @@ def test_an_invalid_json_body_is_refused(body: bytes) -> None:
         return {"type": "http.request", "body": body}
 
     with pytest.raises(RequestError, check=lambda error: error.problem.status == 400):
-        run(json_body(Request({"type": "http", "method": "POST"}, receive)))
+        run(json_body(Request(POST, receive)))
 
 
 def test_a_body_that_is_json_is_read() -> None:
     async def receive() -> dict[str, object]:
         return {"type": "http.request", "body": b'{"a": [1]}'}
 
-    request = Request({"type": "http", "method": "POST"}, receive)
+    request = Request(POST, receive)
     assert run(json_body(request)) == {"a": [1]}

@@ -9,9 +9,9 @@
 """
 
 from dataclasses import asdict
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, FailFast, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from taskshield.adapters.parsing.json_reader import Field, arguments, checked
@@ -82,8 +82,8 @@ class WireMessage(_Strict):
 
     level: Literal["system", "user", "assistant", "tool"]
     text: str | None = None
-    parts: list[_Text | _Opaque] | None = None
-    tool_calls: list[_Call] = []
+    parts: Annotated[list[_Text | _Opaque] | None, FailFast()] = None
+    tool_calls: Annotated[list[_Call], FailFast()] = []
     answers: str | None = None
     is_error: bool = False
 
@@ -113,8 +113,8 @@ class WireMessage(_Strict):
 
 class _Conversation(_Strict):
     taskshield: Literal[1]
-    tools: list[WireTool] = []
-    messages: list[WireMessage]
+    tools: Annotated[list[WireTool], FailFast()] = []
+    messages: Annotated[list[WireMessage], FailFast()]
 
 
 def parse(payload: object) -> Conversation:

@@ -1,8 +1,8 @@
 """JSON that stands as text within JSON, as in attributes of spans and columns of exports."""
 
-import json
-
 from taskshield.adapters.parsing.json_reader import Field, checked
+from taskshield.core.errors import WireFormatError
+from taskshield.core.json_limits import read_json
 
 
 def parse_nested(value: object, key: str) -> Field:
@@ -16,8 +16,8 @@ def parse_nested(value: object, key: str) -> Field:
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return field
     try:
-        inner = json.loads(value)
-    except (ValueError, RecursionError):
+        inner = read_json(value)
+    except WireFormatError:
         raise field.refused(
             "this JSON text cannot be read; it may have been cut short when it was recorded"
         ) from None

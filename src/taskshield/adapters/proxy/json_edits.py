@@ -1,12 +1,12 @@
 """Changes to JSON that leave the original as it was and share its unchanged parts."""
 
-import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.proxy.exchange import Body, Place
 from taskshield.core.errors import WireFormatError
+from taskshield.core.json_limits import JsonTooLarge, read_json
 
 
 def object_of(text: str) -> Body:
@@ -16,8 +16,10 @@ def object_of(text: str) -> Body:
         WireFormatError: It is not one.
     """
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = read_json(text)
+    except JsonTooLarge:
+        raise
+    except WireFormatError:
         raise WireFormatError("a JSON object is needed, found something that is not JSON") from None
     if not isinstance(value, dict):
         raise Field(value=value, key="event").wrong("an object")

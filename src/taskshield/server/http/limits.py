@@ -1,96 +1,88 @@
-"""Limits of a request: the length and the nesting of its body, and the time it takes.
+"""Limits of a request: the length of its body, how fast it arrives, and the time for an answer.
 
-The number of messages is limited by `SessionChecker`, which counts them on every surface.
+The limits of the JSON in it belong to `json_body`. The number of messages is limited a second time
+by `SessionChecker`, which counts them however they were sent.
 """
 
 import asyncio
-import json
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taskshield.server.http.errors import RequestError
+from taskshield.server.http.open_bodies import SLOWEST, OpenBodies
 from taskshield.settings import LimitSettings
 
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-"""A string without an end extends to the end of the text, so that everything is read only once."""
-_BRACKET = re.compile(rb"[\[\]{}]")
-
-
-def nested_deeper(body: bytes, depth: int) -> bool:
-    """Whether JSON is nested deeper than this. Does not parse it."""
-    if body.count(b"[") + body.count(b"{") <= depth:
-        return False
-    level = 0
-    for bracket in _BRACKET.findall(_STRING.sub(b"", body)):
-        level += 1 if bracket in b"[{" else -1
-        if level > depth:
-            return True
-    return False
+_CLOSE = {"connection": "close"}
+"""The rest of the body is not read."""
 
 
 @dataclass(slots=True)
 class _Body:
-    """The body of a request on its way to the app; a JSON body is buffered until it is complete."""
+    """The body of a request on its way to the app."""
 
     receive: Receive
     limits: LimitSettings
-    is_json: bool
+    open: OpenBodies
+    deadline: float
+    """When it has to be complete, by the clock of the loop. Each byte that arrives adds to it."""
     length: int = 0
-    chunks: list[bytes] = field(default_factory=list)
     complete: bool = False
 
     async def __call__(self) -> Message:
-        while True:
-            message = await self.receive()
-            if message["type"] != "http.request" or self.complete:
-                return message
-            chunk = message.get("body", b"")
-            self.length += len(chunk)
-            if self.length > self.limits.body_bytes:
-                raise _too_long(self.limits)
+        if self.complete:
+            return await self.receive()
+        message = await self._arriving()
+        if message["type"] == "http.request":
+            self._count(len(message.get("body", b"")))
             self.complete = not message.get("more_body", False)
-            if not self.is_json:
-                return message
-            self.chunks.append(chunk)
-            if self.complete:
-                return {"type": "http.request", "body": self._checked(), "more_body": False}
+        return message
 
-    def _checked(self) -> bytes:
-        body = b"".join(self.chunks)
-        self.chunks.clear()
-        if nested_deeper(body, self.limits.depth):
-            raise RequestError(
-                400, "too_deep", f"The body is nested more than {self.limits.depth} levels deep."
-            )
-        return body
+    async def _arriving(self) -> Message:
+        due = self.deadline + self.length / SLOWEST
+        try:
+            async with asyncio.timeout_at(due) as limit:
+                with self.open.awaited(limit):
+                    return await self.receive()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            slow = "The body of the request arrives too slowly."
+            raise RequestError(408, "request_timeout", slow, _CLOSE) from None
+
+    def _count(self, length: int) -> None:
+        if self.length + length > self.limits.body_bytes:
+            raise _too_long(self.limits)
+        self.open.hold(length)
+        self.length += length
 
 
 class Limits:
     """Middleware that raises an error for each request beyond the limits."""
 
-    def __init__(self, app: ASGIApp, limits: LimitSettings) -> None:
+    def __init__(self, app: ASGIApp, limits: LimitSettings, open_bodies: OpenBodies) -> None:
         self._app = app
         self._limits = limits
+        self._open = open_bodies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = dict(scope["headers"])
-        length = headers.get(b"content-length", b"")
+        length = dict(scope["headers"]).get(b"content-length", b"")
         if length.isdigit() and int(length) > self._limits.body_bytes:
             raise _too_long(self._limits)
-        body = _Body(
-            receive, self._limits, is_json=b"json" in headers.get(b"content-type", b"").lower()
-        )
-        if not scope["state"]["surface"].timed:
-            await self._app(scope, body, send)
-            return
-        await self._call_in_time(scope, body, send)
+        scope["state"]["limits"] = self._limits
+        due = asyncio.get_running_loop().time() + self._limits.body_s
+        body = _Body(receive, self._limits, self._open, due)
+        try:
+            if scope["state"]["surface"].timed:
+                await self._call_in_time(scope, body, send)
+            else:
+                await self._app(scope, body, send)
+        finally:
+            self._open.release(body.length)
 
     async def _call_in_time(self, scope: Scope, body: _Body, send: Send) -> None:
         """Call the app, which must start its response within the time limit."""
@@ -107,20 +99,9 @@ class Limits:
                 raise
             status, code = (504, "timeout") if body.complete else (408, "request_timeout")
             late = f"The request took longer than {self._limits.request_s:g} seconds."
-            raise RequestError(status, code, late) from None
-
-
-async def json_body(request: Request) -> object:
-    """The body of a request as JSON.
-
-    Raises:
-        RequestError: It is not JSON.
-    """
-    try:
-        return json.loads(await request.body())
-    except (ValueError, RecursionError):  # a number that is too long is a ValueError as well
-        raise RequestError(400, "invalid_request", "The body is not valid JSON.") from None
+            raise RequestError(status, code, late, _CLOSE) from None
 
 
 def _too_long(limits: LimitSettings) -> RequestError:
-    return RequestError(413, "too_large", f"The body is longer than {limits.body_bytes} bytes.")
+    longest = f"The body is longer than {limits.body_bytes} bytes."
+    return RequestError(413, "too_large", longest, _CLOSE)

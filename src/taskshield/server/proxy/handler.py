@@ -5,6 +5,7 @@ Parses requests and renders responses. What happens between is `round_trip` and 
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,7 +14,7 @@ from taskshield.adapters.proxy.wire_format import WireFormat
 from taskshield.core.store import Store
 from taskshield.server.access.auth import Caller
 from taskshield.server.http.errors import RequestError
-from taskshield.server.http.limits import json_body
+from taskshield.server.http.json_body import json_body
 from taskshield.server.operations.metrics import Metrics
 from taskshield.server.proxy.client_request import ClientRequest
 from taskshield.server.proxy.disconnects import Relay, while_connected
@@ -28,6 +29,7 @@ from taskshield.server.proxy.states import Answering, Declined, outcome
 from taskshield.server.proxy.stored_responses import StoredResponse, StoredResponses
 from taskshield.server.sessions.checker import SessionChecker
 from taskshield.server.sessions.snapshots import RequestSource
+from taskshield.server.threads import off_loop
 from taskshield.settings import Settings
 
 SESSION_HEADER = "x-taskshield-session"
@@ -86,7 +88,8 @@ class Proxy:
                 415, "unsupported_encoding", "The body of the request must not be compressed."
             )
         body = await json_body(request)
-        parsed = wire_format.read_request(body)
+        content = await request.body()
+        parsed = await off_loop(len(content), partial(wire_format.read_request, body))
         assert isinstance(body, dict)
         session = _session(request)
         if parsed.in_background:
@@ -96,7 +99,7 @@ class Proxy:
                 "Background responses cannot be guarded. Send the request without `background`.",
             )
         headers = uncompressed(to_provider(request.scope["headers"]))
-        outgoing = _outgoing(request, headers, await request.body())
+        outgoing = _outgoing(request, headers, content)
         client_request = ClientRequest(
             tenant=caller.tenant,
             source=RequestSource(self._surface, caller.agent),

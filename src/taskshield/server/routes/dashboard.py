@@ -19,8 +19,8 @@ from taskshield.server.access.logins import (
 from taskshield.server.dashboard.files import HEADERS, INDEX, read_files, served
 from taskshield.server.http import errors
 from taskshield.server.http.errors import Problem, RequestError
+from taskshield.server.http.json_body import json_body
 from taskshield.server.http.json_response import AsciiResponse
-from taskshield.server.http.limits import json_body
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.services import services
 

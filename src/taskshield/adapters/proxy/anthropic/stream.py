@@ -4,7 +4,6 @@ Over several rounds the client sees the `message_start` of the first round, all 
 and at the end the sum of usage.
 """
 
-import json
 from collections.abc import Hashable, Sequence
 
 from taskshield.adapters.parsing.json_reader import Field
@@ -14,6 +13,8 @@ from taskshield.adapters.proxy.index_map import Numbering
 from taskshield.adapters.proxy.json_edits import assembled, index_of
 from taskshield.adapters.proxy.stream_gate import Disposition, Payload
 from taskshield.adapters.proxy.usage import added
+from taskshield.core.errors import WireFormatError
+from taskshield.core.json_limits import read_json
 
 
 def text_block(text: str) -> Body:
@@ -191,7 +192,7 @@ def _without_reason(payload: Body) -> Body:
 def _parsed(written: str) -> object:
     """A call's input as the object that it is without streaming, or the text where it is none."""
     try:
-        value = json.loads(written)
-    except (ValueError, RecursionError):
+        value = read_json(written, strict=False)
+    except WireFormatError:
         return written
     return value if isinstance(value, dict) else written

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from taskshield.core.json_limits import is_excessive
 from taskshield.core.messages import Json, ToolCall
 from taskshield.judges.embedded.evidence.tokens import token_words
 
@@ -123,7 +124,9 @@ def kinds_in(text: str) -> frozenset[Kind]:
 @lru_cache(maxsize=64)  # one call is compared with many texts, one after the other
 def _argument_values(arguments: str) -> tuple[ArgumentValue, ...]:
     try:
-        parsed: Json = json.loads(arguments, parse_float=_Written, parse_int=_Written)
+        parsed: Json = arguments
+        if not is_excessive(arguments):
+            parsed = json.loads(arguments, parse_float=_Written, parse_int=_Written)
     except (ValueError, RecursionError):
         parsed = arguments
     found: list[ArgumentValue] = []

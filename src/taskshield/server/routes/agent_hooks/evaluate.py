@@ -22,6 +22,7 @@ from taskshield.adapters.agent_hooks.verdicts import Verdict, render
 from taskshield.adapters.azure import errors
 from taskshield.core.decisions import Decision
 from taskshield.core.errors import WireFormatError
+from taskshield.server.http.json_body import json_body
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.routes.agent_hooks.session_memory import SessionMemories, session_memories
 from taskshield.server.routes.azure.responses import AzureResponse, renderer, wrong_api_version
@@ -47,7 +48,9 @@ async def evaluate(request: Request) -> Response:
         return refusal
     if not request.query_params.get("targetResourceId"):
         raise WireFormatError("targetResourceId: the query parameter is required")
-    event = parse.parse(await request.body())
+    if len(await request.body()) > parse.MAX_BYTES:
+        raise WireFormatError(f"body: larger than {parse.MAX_BYTES} bytes")
+    event = parse.parse(await json_body(request))
     verdict = await _verdict(services(request), session_memories(request), caller.tenant, event)
     return VerdictResponse(verdict.wire())
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 from taskshield.adapters.conversations.native import WireMessage, WireTool
 from taskshield.core.decisions import Action, Check, Decision, Finding, Outage
@@ -33,7 +33,7 @@ class NewSession(RequestModel):
 
     id: SessionId | None = None
     """Your own id; a random one where not given."""
-    tools: list[WireTool] = []
+    tools: Annotated[list[WireTool], FailFast()] = []
     """The tools that the agent has."""
 
 
@@ -69,8 +69,8 @@ class NewMessage(WireMessage):
 class NewMessages(RequestModel):
     """The next messages of a session."""
 
-    messages: Annotated[list[NewMessage], Field(min_length=1)]
-    tools: list[WireTool] = []
+    messages: Annotated[list[NewMessage], Field(min_length=1), FailFast()]
+    tools: Annotated[list[WireTool], FailFast()] = []
     """Tools that the session does not have yet."""
 
 

@@ -13,6 +13,7 @@ from taskshield.core.store import AuditRecord
 from taskshield.server.access.api_keys import KEY_HEADERS
 from taskshield.server.access.auth import Caller
 from taskshield.server.http.errors import RequestError
+from taskshield.server.http.json_body import BoundedRequest
 from taskshield.server.http.json_response import AsciiResponse
 from taskshield.server.routes.api.models import ErrorBody
 from taskshield.server.services import Services, authorize, services
@@ -32,7 +33,7 @@ class _AuthorizedRoute(APIRoute):
 
         async def handle_authorized(request: Request) -> Response:
             await services(request).auth.identify(request)
-            response = await handle(request)
+            response = await handle(BoundedRequest(request.scope, request.receive))
             response.headers.setdefault("cache-control", "no-store")  # it may contain conversations
             return response
 

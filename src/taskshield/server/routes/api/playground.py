@@ -1,5 +1,6 @@
 """Checks a conversation without storing it: POST /api/playground, and sample conversations."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,7 +76,7 @@ router = native_router()
 @router.post("/playground", tags=["playground"])
 async def try_conversation(body: PlaygroundRequest, caller: CheckCaller, server: Server) -> Runs:
     """Check a whole conversation without storing anything."""
-    conversation = read_conversation(body.conversation)
+    conversation = await asyncio.to_thread(read_conversation, body.conversation)
     judges = body.judges or server.playground.judges[:1]
     runs = await server.playground.run(conversation, judges)
     return Runs(runs=[RunOut.of(run) for run in runs])

@@ -4,12 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 
 from taskshield._version import __version__
 from taskshield.core.decisions import Action, Check
+from taskshield.core.messages import Message
 from taskshield.core.store import ApprovalStatus, AuditQuery
-from taskshield.core.tools import Tier
+from taskshield.core.tools import Tier, ToolSpec
 from taskshield.engine.decide import decide
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.routes.api import benchmarks, labels, playground, stats, timeline
@@ -45,6 +46,7 @@ from taskshield.server.routes.api.parameters import (
 from taskshield.server.routes.api.session_models import SessionOut, Sessions
 from taskshield.server.sessions.audit_records import stored_case
 from taskshield.server.sessions.snapshots import RequestSource
+from taskshield.server.threads import off_loop
 
 _LONGEST_WAIT_S = 60.0
 _WITHOUT_NOTE = Verdict()
@@ -79,15 +81,12 @@ async def get_session(session: Id, caller: CheckCaller, server: Server) -> Sessi
 
 @router.post("/sessions/{session}/messages", tags=["sessions"])
 async def check_messages(
-    session: Id, body: NewMessages, caller: CheckCaller, server: Server
+    session: Id, body: NewMessages, caller: CheckCaller, server: Server, request: Request
 ) -> CheckedOut:
     """Check the next messages of a session: all of them or, where one fails, none."""
+    messages, tools = await off_loop(len(await request.body()), lambda: _values(body))
     checked = await server.checker.check(
-        caller.tenant,
-        session,
-        [message.value() for message in body.messages],
-        source=RequestSource(NAME, caller.agent),
-        tools=[tool.value() for tool in body.tools],
+        caller.tenant, session, messages, source=RequestSource(NAME, caller.agent), tools=tools
     )
     return CheckedOut(
         session=checked.session,
@@ -204,6 +203,11 @@ async def run_self_test(caller: AdminCaller, server: Server) -> SelfTestOut:
     """Run the self-test: the judge must block a known attack and allow a known good call."""
     result = await server.readiness.run_self_test()
     return SelfTestOut(passed=result.passed, failures=list(result.failures))
+
+
+def _values(body: NewMessages) -> tuple[list[Message], list[ToolSpec]]:
+    """Messages and tools as the checker takes them."""
+    return [message.value() for message in body.messages], [tool.value() for tool in body.tools]
 
 
 def _masked(value: Any) -> Any:

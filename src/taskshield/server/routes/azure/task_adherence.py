@@ -1,5 +1,7 @@
 """Azure Task Adherence: POST /contentsafety/agent:analyzeTaskAdherence."""
 
+from functools import partial
+
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -8,10 +10,12 @@ from starlette.routing import Route
 from taskshield.adapters.azure import errors, task_adherence
 from taskshield.core.errors import JudgeUnavailable
 from taskshield.server.http.errors import RequestError
+from taskshield.server.http.json_body import json_body
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.routes.azure.responses import AzureResponse, renderer, wrong_api_version
 from taskshield.server.services import authorize, services
 from taskshield.server.sessions.snapshots import RequestSource
+from taskshield.server.threads import off_loop
 
 NAME = "azure"
 
@@ -22,7 +26,9 @@ async def analyze(request: Request) -> Response:
     refusal = wrong_api_version(request, task_adherence.API_VERSIONS)
     if refusal is not None:
         return refusal
-    conversation = task_adherence.parse(await request.body())
+    body = await json_body(request)
+    size = len(await request.body())
+    conversation = await off_loop(size, partial(task_adherence.parse, body))
     details = request.headers.get(task_adherence.DETAILS_HEADER)
     detailed = task_adherence.wants_details(details)
     checked = await services(request).checker.check_conversation(

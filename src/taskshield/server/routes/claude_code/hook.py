@@ -14,6 +14,7 @@ from starlette.routing import Route
 from taskshield.adapters.claude_code import events
 from taskshield.core.errors import StoreError
 from taskshield.server.http.errors import Problem, problem_of
+from taskshield.server.http.json_body import json_body
 from taskshield.server.http.json_response import AsciiResponse
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.operations.logs import log
@@ -31,7 +32,7 @@ from taskshield.server.services import authorize, services
 async def hook(request: Request) -> Response:
     """Answer one event."""
     caller = await authorize(request, "check")
-    event = events.parse(await request.body())
+    event = events.parse(await json_body(request))
     server = services(request)
     try:
         return _response(await reply(server.checker, caller.tenant, event, agent=caller.agent))
