@@ -40,7 +40,7 @@ def build_judge(settings: Settings) -> Judge:
     _refuse_llm(settings)
     judge = _make_judge("judge", settings.judge, settings)
     if kind == EMBEDDED:  # it costs nothing and has a cache of its own
-        return TimedJudge(judge, seconds=settings.timeout_s)
+        return TimedJudge(judge, seconds=settings.timeout_s, calls=0)
     return wrap_judge(judge, settings)
 
 
@@ -101,8 +101,9 @@ def _build_cascade(settings: Settings) -> Judge:
             f"llm: The judge {CASCADE!r} needs an LLM, e.g. openai:gpt-4o-mini. Give it as the"
             " argument llm, with --llm, in TASKSHIELD_LLM or in the settings file."
         )
+    embedded = _make_judge("judge", settings.judge.replace(CASCADE, EMBEDDED, 1), settings)
     return CascadeJudge(
-        _make_judge("judge", settings.judge.replace(CASCADE, EMBEDDED, 1), settings),
+        TimedJudge(embedded, seconds=settings.timeout_s, calls=0),
         wrap_judge(_make_judge("llm", settings.llm, settings), settings),
         settings.cascade.to_options(),
         epsilon=settings.policy.epsilon,

@@ -1,9 +1,13 @@
-"""A judge with a time limit."""
+"""A judge with a time limit.
+
+What it awaits is cancelled, and work in threads ends at its next look at the deadline.
+"""
 
 import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
+from taskshield.core import deadline
 from taskshield.core.assessments import Assessment, TaskAssessment
 from taskshield.core.errors import JudgeTimeout
 from taskshield.core.judge import Judge, SessionView
@@ -16,9 +20,17 @@ Answer = TypeVar("Answer")
 class TimedJudge:
     """Turns a judge that takes too long into an outage."""
 
-    def __init__(self, judge: Judge, *, seconds: float) -> None:
+    def __init__(self, judge: Judge, *, seconds: float, calls: int = 1) -> None:
+        """Wrap a judge.
+
+        Args:
+            judge: The judge.
+            seconds: Longest time for an answer.
+            calls: Model calls that count where there is no answer; there may have been more.
+        """
         self._judge = judge
         self._seconds = seconds
+        self._usage = Usage(calls=calls)
 
     @property
     def name(self) -> str:
@@ -39,10 +51,11 @@ class TimedJudge:
 
     async def _in_time(self, answer: Awaitable[Answer]) -> Answer:
         try:
-            async with asyncio.timeout(self._seconds):
-                return await answer
+            with deadline.within(self._seconds):
+                async with asyncio.timeout(self._seconds):
+                    return await answer
         except TimeoutError:
             raise JudgeTimeout(
                 f"The judge did not answer within {self._seconds:g} s.",
-                usage=Usage(calls=1),  # at least one; further calls are not known
+                usage=self._usage,
             ) from None

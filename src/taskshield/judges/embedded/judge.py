@@ -1,8 +1,11 @@
-"""The embedded judge: gathers evidence, asks the model, weighs both. Needs no key, no network."""
+"""The embedded judge: gathers evidence, asks the model, weighs both. Needs no key, no network.
 
-import asyncio
+The module is long because it joins all readings of a message into one answer.
+"""
+
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -15,6 +18,7 @@ from taskshield.core.assessments import (
 )
 from taskshield.core.errors import JudgeOverwhelmed, JudgeUnavailable
 from taskshield.core.instructions import Objective, Span, Task
+from taskshield.core.json_limits import is_excessive
 from taskshield.core.judge import SessionView
 from taskshield.core.judge_options import JudgeOptions
 from taskshield.core.levels import Level
@@ -50,10 +54,13 @@ from taskshield.judges.embedded.network.model import Model, shared
 from taskshield.judges.embedded.tasks.assistant_plans import read_plans
 from taskshield.judges.embedded.tasks.user_tasks import read_tasks
 from taskshield.judges.embedded.text.segments import Segment, segments
+from taskshield.judges.embedded.workers import Workers
 
 NAME = "embedded"
 _ASKED = 0.0
 """From this logit on, a directive counts as asking for a call."""
+_SHORT = 4_000
+"""Characters of a user's message that is read at once; a longer one is read in a thread."""
 _LARGEST = 2_000_000
 """Characters of an output, or of one call's arguments. Longer texts are refused at once: reading
 them would exceed the time limit, which may be what an attacker wants."""
@@ -76,6 +83,7 @@ class EmbeddedJudge:
         self._decision: CallClassifier = read_classifier(model.decision, frozenset(feature_list()))
         self._indexes = IndexCache()
         self._trace = Trace(judge=NAME, prompt=model.label)
+        self._workers = Workers()
 
     @property
     def name(self) -> str:
@@ -84,23 +92,30 @@ class EmbeddedJudge:
 
     async def tasks(self, message: Message, view: SessionView) -> TaskAssessment:
         """The instructions of a user message. Objectives of a system message are not read."""
-        drafts = read_tasks(message.text) if message.level is Level.USER else ()
+        if message.level is not Level.USER:
+            return TaskAssessment(tasks=(), trace=self._trace)
+        text = message.text
+        _check_length(text)
+        if len(text) <= _SHORT:
+            drafts = read_tasks(text)
+        else:
+            drafts = await self._workers.run(len(text), partial(read_tasks, text))
         return TaskAssessment(tasks=drafts, trace=self._trace)
 
     async def assess(self, message: Message, view: SessionView) -> Assessment:
         """The directives of a tool's output, or the plans and calls of the agent, each scored."""
-        texts = (message.text, *(call.arguments for call in message.tool_calls))
-        if any(len(text) > _LARGEST for text in texts):
-            raise JudgeOverwhelmed(
-                "The message is too long for the embedded judge. It was not checked."
-            )
+        arguments = [call.arguments for call in message.tool_calls]
+        _check_length(message.text, *arguments)
+        if any(map(is_excessive, arguments)):
+            raise JudgeOverwhelmed("A call has too many values for the embedded judge.")
         what = "output" if message.level is Level.TOOL else "call"
         stop = Event()
+        work = self._output if message.level is Level.TOOL else self._step
+        size = len(message.text) + sum(map(len, arguments))
         try:
-            if message.level is Level.TOOL:
-                items = await asyncio.to_thread(self._output, message, view, stop)
-            else:
-                items = await asyncio.to_thread(self._step, message, view, stop)
+            items = await self._workers.run(size, partial(work, message, view, stop))
+        except TimeoutError:
+            raise
         except Exception as error:
             raise JudgeUnavailable(
                 f"The embedded judge failed ({type(error).__name__}). The {what} was not checked."
@@ -247,6 +262,13 @@ class EmbeddedJudge:
         if evidence.kind == "plan":
             return self._decision.plan_serves(opinions.pressed)
         return self._decision.serves(features(evidence, opinions))
+
+
+def _check_length(*texts: str) -> None:
+    if any(len(text) > _LARGEST for text in texts):
+        raise JudgeOverwhelmed(
+            "The message is too long for the embedded judge. It was not checked."
+        )
 
 
 def _directives(view: SessionView) -> list[Directive]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from taskshield.core import deadline
 from taskshield.server.http.errors import RequestError
 from taskshield.server.http.open_bodies import SLOWEST, OpenBodies
 from taskshield.settings import LimitSettings
@@ -87,15 +88,16 @@ class Limits:
     async def _call_in_time(self, scope: Scope, body: _Body, send: Send) -> None:
         """Call the app, which must start its response within the time limit."""
         try:
-            async with asyncio.timeout(self._limits.request_s) as limit:
+            with deadline.within(self._limits.request_s):
+                async with asyncio.timeout(self._limits.request_s) as limit:
 
-                async def send_in_time(message: Message) -> None:
-                    limit.reschedule(None)
-                    await send(message)
+                    async def send_in_time(message: Message) -> None:
+                        limit.reschedule(None)
+                        await send(message)
 
-                await self._app(scope, body, send_in_time)
-        except TimeoutError:
-            if not limit.expired():
+                    await self._app(scope, body, send_in_time)
+        except TimeoutError as error:
+            if not limit.expired() and not isinstance(error, deadline.DeadlinePassed):
                 raise
             status, code = (504, "timeout") if body.complete else (408, "request_timeout")
             late = f"The request took longer than {self._limits.request_s:g} seconds."

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from taskshield.core import deadline
 from taskshield.core.messages import ToolCall
 from taskshield.core.provenance import TextLocation
 from taskshield.core.tools import Tier, ToolSpec, name_words
@@ -198,6 +199,7 @@ def beside(found: Sequence[Segment], calls: Iterable[ToolCall]) -> list[Segment]
     values = [one.text for call in calls for one in argument_values(call) if not one.trivial]
     numbers: dict[int, None] = {}
     for number, segment in enumerate(found):
+        deadline.check()
         if any(value in segment.text for value in values):
             numbers |= dict.fromkeys(range(max(0, number - _REACH), number + _REACH + 1))
         if len(numbers) >= _BESIDE:
@@ -211,6 +213,7 @@ def _sourced(
     planted: frozenset[TextLocation],
     near: frozenset[TextLocation],
 ) -> SourcedValue:
+    deadline.check()
     found = provenance(value, index.sources, planted.__contains__)
     beside = found.kind == "data" and near.issuperset(found.places)
     return SourcedValue(value=value, found=found, near=beside, instead=False)

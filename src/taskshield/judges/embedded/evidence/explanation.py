@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from taskshield.core import deadline
 from taskshield.core.messages import ToolCall
 from taskshield.core.provenance import TextLocation
 from taskshield.judges.embedded.evidence.argument_values import argument_values
@@ -47,6 +48,7 @@ class Explained:
 
 def explained_share(call: ToolCall, segment_text: str) -> Explained:
     """Which share of a call's values and of its name occurs in this one text."""
+    deadline.check()
     text = (_known if len(segment_text) <= _SHORT else _indexed)(segment_text)
     values = [value for value in argument_values(call) if not value.trivial]
     words = _name_stems(call.name)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from taskshield.core import deadline
 from taskshield.core.provenance import TextLocation, ValueOrigin
 from taskshield.judges.embedded.evidence.argument_values import ArgumentValue
 from taskshield.judges.embedded.evidence.text_index import (
@@ -88,6 +89,7 @@ class Sources:
     def _add(
         self, kind: SourceKind, message: int, segment: Segment, *, runs_on: bool = False
     ) -> None:
+        deadline.check()
         place = TextLocation(message=message, start=segment.start, end=segment.end)
         self._streams[kind].add(tokenize(segment.text), place, runs_on=runs_on)
 

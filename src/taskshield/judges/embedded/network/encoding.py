@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tokenizers import Encoding, Tokenizer
 
+from taskshield.core import deadline
 from taskshield.core.errors import ModelError
 from taskshield.judges.embedded.network.windows import windows
 
@@ -96,6 +97,7 @@ def output_ids(tokenizer: Tokenizer, head: str, pieces: Sequence[str]) -> Iterat
 
 def piece_ids(tokenizer: Tokenizer, text: str) -> list[int]:
     """The tokens of a piece of an output, without its marker."""
+    deadline.check()
     return _ids(tokenizer, text)[:PIECE_TOKENS]
 
 

@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from taskshield.core import deadline
 from taskshield.core.errors import ModelError
 from taskshield.judges.embedded.network.encoding import Encoded
 
@@ -51,6 +52,7 @@ class Glance:
 
     def loudness(self, sequence: Encoded) -> float:
         """The score of the piece of a sequence that looks most like an order."""
+        deadline.check()
         places = [place for place, _ in sequence.marks]
         ends = [*places[1:], len(sequence.ids) - 1]
         pieces = (sequence.ids[place + 1 : end] for place, end in zip(places, ends, strict=True))

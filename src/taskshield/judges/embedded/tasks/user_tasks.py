@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from taskshield.core import deadline
 from taskshield.core.assessments import TaskDraft
 from taskshield.core.instructions import Span
 from taskshield.judges.embedded.grammar.clauses import clauses, masked_text, sentences
@@ -124,6 +125,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
 def _read(text: str, begin: int, stop: int, *, english: bool) -> Iterator[_Piece]:
     intro: _Piece | None = None
     for kind, start, end in blocks(text[begin:stop]):
+        deadline.check()
         block = Block(kind, begin + start, begin + end)
         if block.kind == "data":
             yield _Piece(kind="limit", start=block.start, end=block.end, data=True)
@@ -137,6 +139,7 @@ def _read(text: str, begin: int, stop: int, *, english: bool) -> Iterator[_Piece
 
 def _prose(text: str, block: Block, *, english: bool) -> Iterator[_Piece]:
     for start, end in sentences(text, block.start, block.end):
+        deadline.check()
         if not english:
             courtesy = kind_of(text[start:end].strip()) == "courtesy"
             yield _Piece(kind="courtesy" if courtesy else "directive", start=start, end=end)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from taskshield.core import deadline
 from taskshield.judges.embedded.grammar.run_ons import run_on_starts
 from taskshield.judges.embedded.grammar.sentences import cut_points, sentence_ends
 from taskshield.judges.embedded.text import control_characters, lines, literals, markup, obfuscation
@@ -46,6 +47,7 @@ def _found(text: str) -> tuple[Segment, ...]:
     found: list[Segment] = []
     floor = 0
     for start, end in _pieces(readable):
+        deadline.check()
         words = " ".join(readable[start:end].split())
         left, right = start, end
         for step in reversed(steps):

@@ -8,6 +8,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from taskshield.core import deadline
+
 BREAK = "\x1e"
 """Marks where a segment must end. `control_characters` removes all raw ones."""
 
@@ -31,6 +33,7 @@ class Rewriting:
         self._shifts: list[int] = []
         cursor = length = 0
         for edit in edits:
+            deadline.check()
             parts.append(before[cursor : edit.start])
             parts.append(edit.text)
             length += edit.start - cursor

@@ -1,0 +1,52 @@
+"""When work has to end that nothing can stop from outside: a thread looks at the clock itself.
+
+Whoever waits sets the deadline with `within`; loops over untrusted text call `check`. A deadline
+belongs to the context, so threads that are started with a copy of it (`asyncio.to_thread`) have it.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+
+class DeadlinePassed(TimeoutError):
+    """The work took too long, or nobody waits for it any more."""
+
+
+class _Deadline:
+    """A time after which work ends at its next step."""
+
+    __slots__ = ("at",)
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+
+
+_NEVER = _Deadline(float("inf"))
+_current: ContextVar[_Deadline] = ContextVar("taskshield_deadline", default=_NEVER)
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Give the work in here so much time, or less where it has less already.
+
+    After the end of this block, what still runs of the work ends at its next step.
+    """
+    deadline = _Deadline(min(time.monotonic() + seconds, _current.get().at))
+    token = _current.set(deadline)
+    try:
+        yield
+    finally:
+        deadline.at = 0.0
+        _current.reset(token)
+
+
+def check() -> None:
+    """Go on, if there is time left.
+
+    Raises:
+        DeadlinePassed: There is none.
+    """
+    if time.monotonic() > _current.get().at:
+        raise DeadlinePassed
