@@ -37,8 +37,8 @@ def test_a_server_reports_that_it_listens_and_that_it_stops() -> None:
 
 
 def test_a_connection_has_the_hooks_of_the_parser_and_of_the_transport() -> None:
-    hooks = ("connection_made", "connection_lost", "data_received")
-    for hook in (*hooks, "on_headers_complete", "on_message_complete"):
+    hooks = ("connection_made", "connection_lost", "data_received", "pause_writing")
+    for hook in (*hooks, "on_headers_complete", "on_message_complete", "on_response_complete"):
         assert hook in vars(HttpToolsProtocol), hook
 
 

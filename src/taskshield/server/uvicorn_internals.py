@@ -44,3 +44,8 @@ class RefusableConnection(HttpToolsProtocol):
             self.send_400_response(why)
         else:
             self.transport.close()  # nothing may be put into an answer that is under way
+
+    def is_answered(self) -> bool:
+        """Whether the answer to the last request is complete."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and cycle.response_complete

@@ -4,6 +4,7 @@ from starlette.testclient import TestClient
 
 from taskshield.server.http.errors import RequestError
 from taskshield.server.http.json_body import json_body
+from taskshield.server.http.open_bodies import OpenBodies
 from taskshield.settings import LimitSettings
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
@@ -75,3 +76,34 @@ def test_a_body_that_is_json_is_read() -> None:
 
     request = Request(POST, receive)
     assert run(json_body(request)) == {"a": [1]}
+
+
+def test_open_requests_share_their_bytes() -> None:
+    limits = LimitSettings(open_bytes=1_000)
+    bodies = OpenBodies(limits)
+    bodies.hold(600)
+    with pytest.raises(RequestError) as caught:
+        bodies.hold(600)
+    assert (caught.value.problem.status, caught.value.problem.code) == (503, "busy")
+    assert caught.value.problem.headers["retry-after"] == "1"
+    assert (bodies.bytes, bodies.incomplete) == (600, 0)
+    bodies.release(600)
+    bodies.hold(1_000)
+
+
+def test_bytes_are_released_when_a_request_ends_however_it_ends() -> None:
+    with served(limits={"open_bytes": 3_000, "body_bytes": 2_000}) as client:
+        for body in (b" " * 1_900 + b"{}", b"[" * 1_900, b" " * 1_999 + b"{}", b"{}") * 5:
+            assert post(client, body)[0] in (201, 400, 413)
+        assert post(client, b" " * 1_900 + b"{}")[0] == 201
+
+
+def test_other_surfaces_say_that_the_server_is_busy_in_their_own_words() -> None:
+    with served(limits={"open_bytes": 10}) as client:
+        body = {"messages": [{"role": "user", "content": "hello"}]}
+        azure = "/contentsafety/agent:analyzeTaskAdherence?api-version=2024-12-15-preview"
+        answers = [client.post(path, json=body) for path in ("/v1/chat/completions", azure)]
+        assert [answer.status_code for answer in answers] == [503, 503]
+        assert answers[0].json()["error"]["type"] == "api_error"
+        assert answers[1].json()["error"]["code"] == "ServerBusy"
+        assert all(answer.headers["retry-after"] == "1" for answer in answers)

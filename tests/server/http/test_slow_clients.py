@@ -1,6 +1,7 @@
 """Limits of a request's head; and no request may hide in another one."""
 
 import socket
+from contextlib import ExitStack
 
 import pytest
 
@@ -56,6 +57,66 @@ def test_a_head_that_takes_too_long_is_refused(
     with in_thread(judge(), MemoryStore()) as server:
         said = answers(server.port, start)
         assert said.endswith(b"The head of the request took too long.")
+
+
+CHAT = b"POST /v1/chat/completions HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\n"
+HOOK = b"POST /hooks/claude-code HTTP/1.1\r\n" + HOST
+LONG = b"Content-Length: 1000000\r\n\r\n"
+CHUNKED = b'Transfer-Encoding: chunked\r\n\r\n4\r\n{"a"\r\n'
+
+
+@pytest.mark.parametrize("rest", [LONG + b'{"messages": [', LONG, CHUNKED])
+@pytest.mark.parametrize("head", [JSON, CHAT, HOOK], ids=["native", "proxy", "hook"])
+def test_a_body_that_arrives_too_slowly_is_refused(head: bytes, rest: bytes) -> None:
+    with in_thread(judge(), MemoryStore(), limits={"body_s": 0.2}) as server:
+        said = answers(server.port, head + rest)
+        assert b"The body of the request arrives too slowly." in said
+        status = b"200" if head == HOOK else b"408"  # Claude Code ignores any other status
+        assert said.startswith(b"HTTP/1.1 " + status)
+
+
+def test_a_body_that_arrives_in_pieces_is_read() -> None:
+    with in_thread(judge(), MemoryStore()) as server:
+        head = JSON + b"Connection: close\r\nContent-Length: 200000\r\n\r\n"
+        pieces = [b" " * 1_000] * 199
+        assert b"201 Created" in answers(server.port, head, *pieces, b" " * 998 + b"{}")
+
+
+def test_the_oldest_of_too_many_incomplete_bodies_is_ended() -> None:
+    with (
+        in_thread(judge(), MemoryStore(), limits={"open_bodies": 3}) as server,
+        ExitStack() as opened,
+    ):
+        slow = []
+        for _ in range(8):
+            slow.append(opened.enter_context(socket.create_connection(("127.0.0.1", server.port))))
+            slow[-1].sendall(CHAT + LONG)
+            slow[-1].settimeout(30)
+        for connection in slow[:5]:
+            assert connection.recv(65_536).startswith(b"HTTP/1.1 408 ")
+        done = PLAIN + b"Connection: close\r\n\r\n"
+        assert b"200 OK" in answers(server.port, done)
+
+
+def test_a_body_that_nobody_reads_any_more_ends_with_its_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("taskshield.server.http.slow_clients._PATIENCE_S", 0.2)
+    with in_thread(judge(), MemoryStore()) as server:
+        said = answers(server.port, b"POST /nowhere HTTP/1.1\r\n" + HOST + LONG)
+        assert said.startswith(b"HTTP/1.1 404 ")
+
+
+def test_a_client_that_reads_nothing_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("taskshield.server.http.slow_clients._PATIENCE_S", 0.2)
+    wanted = b"GET /api/openapi.json HTTP/1.1\r\n" + HOST + b"\r\n"
+    with (
+        in_thread(judge(), MemoryStore()) as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection,
+        pytest.raises((BrokenPipeError, ConnectionResetError)),
+    ):
+        while True:
+            connection.sendall(wanted * 100)
 
 
 @pytest.mark.parametrize(

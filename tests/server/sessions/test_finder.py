@@ -113,7 +113,7 @@ def test_the_longest_known_beginning_of_a_conversation_is_recalled() -> None:
     async def work(hop: bool) -> None:
         store = MemoryStore()
         first = finder(store)
-        names = first.names(talk)
+        names = await first.names(talk)
         for length in lengths:
             checked = await stored(store, *talk.messages[:length], session=f"s{length}")
             await first.remember(checked.snapshot, [names[length]], checked.decisions)
@@ -129,14 +129,14 @@ def test_the_longest_known_beginning_of_a_conversation_is_recalled() -> None:
 
 def test_names_depend_on_the_seed_the_tools_and_every_message() -> None:
     talk = conversation(user(), call())
-    names = finder(MemoryStore()).names(talk)
+    names = run(finder(MemoryStore()).names(talk))
     assert len(set(names)) == 3
     assert finder(MemoryStore()).name_of(talk) == names[-1]
     longer = replace(talk, messages=(*talk.messages, output()))
-    assert finder(MemoryStore()).names(longer)[:3] == names
+    assert run(finder(MemoryStore()).names(longer))[:3] == names
     others = [
-        finder(MemoryStore(), seed="other rules").names(talk),
-        finder(MemoryStore()).names(replace(talk, tools=TOOLS[:1])),
+        run(finder(MemoryStore(), seed="other rules").names(talk)),
+        run(finder(MemoryStore()).names(replace(talk, tools=TOOLS[:1]))),
     ]
     assert all(set(other).isdisjoint(names) for other in others)
 

@@ -12,13 +12,15 @@ from taskshield.core.store import Approval, AuditRecord
 from taskshield.core.tools import Tier
 from taskshield.server.http.errors import RequestError
 from taskshield.server.sessions import serialization
-from taskshield.server.sessions.snapshots import RequestSource, SessionKey
+from taskshield.server.sessions.snapshots import RequestSource, SessionKey, size_of
 from taskshield.stores.secrets.redaction import redacted, redacted_case, redacted_state
 
 _SUMMARY_LENGTH = 300
 _AGENT_LENGTH = 128
 _SUMMARY_SOURCE = 4_000
 """Characters that a summary is made from. Secrets are redacted before it is cut to its length."""
+_PART = 400
+"""Characters of a task or a finding in a record, roughly."""
 _SEVERITY = {tier: number for number, tier in enumerate(Tier)}
 
 
@@ -81,6 +83,13 @@ def audit_record(
         llm_tokens=case.trace.usage.tokens,
         agent=None if source.agent is None else one_line(source.agent, _AGENT_LENGTH),
     )
+
+
+def work_on(decision: Decision) -> int:
+    """How much there is to write of a decision, roughly in characters."""
+    case = decision.case
+    parts = len(case.tasks) + len(case.tainted) + len(case.assessed)
+    return size_of(decision) + _PART * (1 + parts)
 
 
 def stored_case(record: AuditRecord) -> Case:

@@ -150,7 +150,7 @@ class SessionChecker:
         """
         messages = conversation.messages
         self._limit(messages)
-        names = self.finder.names(conversation)
+        names = await self.finder.names(conversation)
         async with self._locks.of(tenant, names[-1]):
             known = await self.finder.recall(tenant, names, messages)
             if known is None:

@@ -6,6 +6,7 @@ Owns the names by which snapshots are found again. Judges nothing.
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from taskshield.core.decisions import Decision
 from taskshield.core.messages import Conversation, Message
@@ -27,7 +28,9 @@ from taskshield.server.sessions.snapshots import (
     SessionSnapshot,
     SnapshotChange,
     new_snapshot,
+    text_length,
 )
+from taskshield.server.threads import off_loop
 
 _NAMES_READ = 32
 """Beginnings of a conversation that are looked for in the store, the longest first."""
@@ -89,13 +92,14 @@ class SnapshotFinder:
 
         return find
 
-    def names(self, conversation: Conversation) -> list[str]:
+    async def names(self, conversation: Conversation) -> list[str]:
         """Names of all beginnings of a conversation, the empty one first."""
-        return conversation_names(self._seed, conversation)
+        size = sum(map(text_length, conversation.messages))
+        return await off_loop(size, partial(conversation_names, self._seed, conversation))
 
     def name_of(self, conversation: Conversation) -> str:
         """The name by which a client that sends this conversation finds its session."""
-        return self.names(conversation)[-1]
+        return conversation_names(self._seed, conversation)[-1]
 
     async def recall(
         self, tenant: str, names: Sequence[str], messages: Sequence[Message]

@@ -1,5 +1,6 @@
 """Judging the messages that follow a snapshot. The judge is the only one that is waited for."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,6 +18,7 @@ from taskshield.server.sessions.audit_records import (
     approval_of,
     audit_record,
     needs_person,
+    work_on,
 )
 from taskshield.server.sessions.resume_keys import ResumeKeys
 from taskshield.server.sessions.snapshots import (
@@ -26,6 +28,7 @@ from taskshield.server.sessions.snapshots import (
     StoredContent,
     approvable_calls,
 )
+from taskshield.server.threads import off_loop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +104,7 @@ async def judge_messages(
     for number, message in enumerate(messages, start=len(known)):
         try:
             decisions.append(await session.add(message))
+            await asyncio.sleep(0)  # many messages that no judge checks must not hold others up
         except ConversationError as error:
             raise ConversationError(f"message {number}: {error}") from None
     version = rules.document_version()
@@ -115,6 +119,12 @@ async def judge_messages(
     approvable = {approvals[each.id].id: approvable_calls(state, each) for each in waiting}
     same_turn = state.turn_began == snapshot.state.turn_began
     names = () if resume is None or any(map(resume.unless, decisions)) else resume.names
+
+    def records() -> tuple[AuditRecord, ...]:
+        return tuple(
+            audit_record(each, key, source, at, rules.redaction, version) for each in decisions
+        )
+
     return Judgement(
         decisions=tuple(decisions),
         content=StoredContent(
@@ -123,8 +133,6 @@ async def judge_messages(
             decision_ids=tuple(each.id for each in (*known, *decisions)) if names else (),
             approvable={**snapshot.content.approvable, **approvable} if same_turn else approvable,
         ),
-        records=tuple(
-            audit_record(each, key, source, at, rules.redaction, version) for each in decisions
-        ),
+        records=await off_loop(sum(map(work_on, decisions)), records),
         approvals=approvals,
     )

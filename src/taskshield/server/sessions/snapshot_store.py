@@ -22,6 +22,7 @@ from taskshield.server.sessions.snapshots import (
     StoredContent,
     StoredParts,
 )
+from taskshield.server.threads import off_loop
 
 T = TypeVar("T")
 C = TypeVar("C", bound=SnapshotChange)
@@ -139,9 +140,11 @@ class SnapshotStore:
 
     async def _write(self, snapshot: SessionSnapshot, change: SnapshotChange) -> SessionSnapshot:
         if document_version(self._store) == 1:
-            written, row = self._as_text(snapshot, change)
+            serialize = partial(self._as_text, snapshot, change)
         else:
-            written, row = self._as_head_and_parts(snapshot, change)
+            serialize = partial(self._as_head_and_parts, snapshot, change)
+        new = sum(len(record.case or "") for record in change.records)
+        written, row = await off_loop(new, serialize)
         if written.size > _LONGEST:
             raise RequestError(
                 413, "session_too_large", "The session has become too large. Start a new one."

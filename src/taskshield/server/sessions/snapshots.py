@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from taskshield.core.decisions import Action, Decision
+from taskshield.core.messages import Message, Text
 from taskshield.core.session_state import SessionState
 from taskshield.core.store import Approval, AuditRecord
 from taskshield.core.tools import ToolSpec
@@ -181,7 +182,7 @@ class KnownConversation:
     @property
     def size(self) -> int:
         """Characters of the session and its decisions, roughly."""
-        return self.snapshot.size + sum(map(_size, self.decisions))
+        return self.snapshot.size + sum(map(size_of, self.decisions))
 
 
 def new_snapshot(tenant: str, id: str, tools: Iterable[ToolSpec] = ()) -> SessionSnapshot:
@@ -197,7 +198,12 @@ def approvable_calls(state: SessionState, decision: Decision) -> frozenset[str]:
     return with_approval(state, decision).approved - state.approved
 
 
-def _size(decision: Decision) -> int:
-    message = decision.case.message
-    arguments = sum(len(call.arguments) for call in message.tool_calls)
-    return len(decision.content) + len(message.text) + arguments
+def size_of(decision: Decision) -> int:
+    """Characters of the texts of a decision."""
+    return len(decision.content) + text_length(decision.case.message)
+
+
+def text_length(message: Message) -> int:
+    """Characters of a message."""
+    texts = sum(len(part.text) for part in message.parts if isinstance(part, Text))
+    return texts + sum(len(call.arguments) for call in message.tool_calls)
