@@ -31,7 +31,7 @@ def test_an_inner_deadline_is_never_later_than_the_outer_one() -> None:
         endless()
 
 
-def test_a_thread_ends_once_nobody_waits_for_it() -> None:
+def test_a_thread_ends_once_its_caller_does_not_wait_any_more() -> None:
     ended = threading.Event()
 
     def work() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskshield.core.history import recent, remember
+from taskshield.core.history import Memory, recent, remember
 from taskshield.core.judge import HistoryEntry
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Text, ToolCall, text_message
@@ -221,3 +221,24 @@ def test_many_messages_of_the_user_do_not_slow_down_the_rest() -> None:
     kept = recent(turns, 170)
     assert [turn.message.level for turn in kept].count(Level.USER) == 300
     assert [turn.message for turn in kept[-2:]] == talk[-2:]
+
+
+MESSAGES = st.one_of(
+    st.text("ab ", max_size=200).map(user),
+    st.builds(call, st.sampled_from("xyz"), st.text("a", max_size=300)),
+    st.builds(output, st.sampled_from("xyz"), st.text("a", max_size=900)),
+)
+
+
+@given(st.lists(MESSAGES, max_size=30), st.integers(20, 400))
+def test_a_memory_keeps_what_measuring_everything_again_would_keep(
+    messages: list[Message], budget: int
+) -> None:
+    memory, other = Memory(), Memory()
+    turns: tuple[HistoryEntry, ...] = ()
+    for number, message in enumerate(messages):
+        turn = HistoryEntry(message=message, index=number)
+        expected = remember(turns, turn, budget)
+        assert other.remember(turns, turn, budget) == expected  # a copy: measured again
+        turns = memory.remember(turns, turn, budget)
+        assert turns == expected

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 
 
 class DeadlinePassed(TimeoutError):
-    """The work took too long, or nobody waits for it any more."""
+    """The work took too long, or its caller does not wait any more."""
 
 
 class _Deadline:

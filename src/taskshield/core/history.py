@@ -6,8 +6,9 @@ the newest exchange as a whole where it must be, so that a single one does not d
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TypeAlias
 
 from taskshield.core.judge import HistoryEntry
 from taskshield.core.levels import Level
@@ -22,13 +23,35 @@ _TOKENS_PER_QUOTATION = 16
 _NAME_BYTES = 200
 
 
+AddTurn: TypeAlias = Callable[
+    [tuple[HistoryEntry, ...], HistoryEntry, int], tuple[HistoryEntry, ...]
+]
+"""Adds a turn to a history, of which so many tokens are kept."""
+
+
 def remember(
     turns: tuple[HistoryEntry, ...], turn: HistoryEntry, budget: int
 ) -> tuple[HistoryEntry, ...]:
-    """The history with one more turn. The cost depends on the budget, not on the session."""
-    window = _Window(turns, budget)
-    window.add(turn)
-    return window.turns
+    """The history with one more turn."""
+    return Memory().remember(turns, turn, budget)
+
+
+class Memory:
+    """Adds turn after turn to one history, and measures only the new ones."""
+
+    def __init__(self) -> None:
+        self._turns: tuple[HistoryEntry, ...] = ()
+        self._window = _Window((), 0)
+
+    def remember(
+        self, turns: tuple[HistoryEntry, ...], turn: HistoryEntry, budget: int
+    ) -> tuple[HistoryEntry, ...]:
+        """The history with one more turn."""
+        if turns is not self._turns or budget != self._window.budget:
+            self._window = _Window(turns, budget)
+        self._window.add(turn)
+        self._turns = self._window.turns
+        return self._turns
 
 
 def recent(turns: Iterable[HistoryEntry], budget: int) -> tuple[HistoryEntry, ...]:
@@ -53,7 +76,7 @@ class _Window:
     """
 
     def __init__(self, turns: Iterable[HistoryEntry], budget: int) -> None:
-        self._budget = budget
+        self.budget = budget
         self._turns: dict[int, HistoryEntry] = {}
         self._exchanges: defaultdict[int, list[int]] = defaultdict(list)
         self._sizes: defaultdict[int, int] = defaultdict(int)
@@ -72,14 +95,14 @@ class _Window:
         if turn.message.level is Level.USER:
             self._append(turn)
             return
-        self._append(_shorten_turn(turn, self._budget // _TEXTS_PER_BUDGET))
+        self._append(_shorten_turn(turn, self.budget // _TEXTS_PER_BUDGET))
         newest, *older = sorted(self._exchanges, reverse=True)
-        if self._sizes[newest] > self._budget:
+        if self._sizes[newest] > self.budget:
             self._shorten_exchange(newest)
         spent = self._sizes[newest]
         for exchange in older:
             spent += self._sizes[exchange]
-            if spent > self._budget:  # older exchanges are dropped too: the sum only grows
+            if spent > self.budget:  # older exchanges are dropped too: the sum only grows
                 self._drop(exchange)
 
     def _append(self, turn: HistoryEntry) -> None:
@@ -98,7 +121,7 @@ class _Window:
         """Shorten the texts of an exchange so that it fits, where that is possible."""
         members = self._exchanges[exchange]
         texts = sum(_count_quotations(self._turns[position]) for position in members)
-        share = max(0, self._budget // texts - 4 * _TOKENS_PER_QUOTATION)
+        share = max(0, self.budget // texts - 4 * _TOKENS_PER_QUOTATION)
         for position in members:
             self._turns[position] = _shorten_turn(self._turns[position], share)
         self._sizes[exchange] = sum(_count_tokens(self._turns[position]) for position in members)

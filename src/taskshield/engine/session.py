@@ -14,6 +14,7 @@ from taskshield.core.assessments import TaskAssessment, TaskDraft, Trace
 from taskshield.core.completeness import check_assessment, check_task_assessment
 from taskshield.core.decisions import Case, Decision
 from taskshield.core.errors import ConversationError, JudgeError
+from taskshield.core.history import Memory
 from taskshield.core.instructions import Span, TaskSet
 from taskshield.core.judge import Judge
 from taskshield.core.levels import Level
@@ -56,6 +57,7 @@ class EngineSession:
         self._policy = policy
         self._state = state
         self._on_decision = on_decision
+        self._memory = Memory()
         import asyncio
 
         self._goals_lock = asyncio.Lock()
@@ -250,7 +252,7 @@ class EngineSession:
                 elapsed_ms=(time.perf_counter() - started) * 1000,
             )
         )
-        self._state = after(state, decision)
+        self._state = after(state, decision, self._memory.remember)
         if self._on_decision is not None:
             self._on_decision(decision)
         return decision

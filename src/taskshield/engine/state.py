@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import assert_never
 
 from taskshield.core.assessments import TaskDraft
+from taskshield.core.bounded_tasks import bounded
 from taskshield.core.decisions import Decision
 from taskshield.core.errors import ConversationError
-from taskshield.core.history import remember, shorten_call
+from taskshield.core.history import AddTurn, remember, shorten_call
 from taskshield.core.instructions import (
     Grant,
     Instruction,
@@ -38,13 +39,17 @@ dropped."""
 
 def new_tasks(state: SessionState, drafts: Iterable[TaskDraft], index: int) -> TaskSet:
     """The task set after a user message. Nothing else adds to it."""
-    return state.tasks.with_tasks(
-        Task(
-            id=f"t{number}",
-            instruction=_instruction_of(draft, Level.USER, index),
-            grant=_grant_of(draft),
+    numbers = (task.id.removeprefix("t") for task in state.tasks)
+    last = max((int(number) for number in numbers if number.isdecimal()), default=0)
+    return bounded(
+        state.tasks.with_tasks(
+            Task(
+                id=f"t{number}",
+                instruction=_instruction_of(draft, Level.USER, index),
+                grant=_grant_of(draft),
+            )
+            for number, draft in enumerate(drafts, start=last + 1)
         )
-        for number, draft in enumerate(drafts, start=len(state.tasks) + 1)
     )
 
 
@@ -80,8 +85,14 @@ def with_approval(state: SessionState, decision: Decision) -> SessionState:
     return replace(state, approved=state.approved | blocked_steps(decision))
 
 
-def after(state: SessionState, decision: Decision) -> SessionState:
-    """The state after a decision."""
+def after(state: SessionState, decision: Decision, add: AddTurn = remember) -> SessionState:
+    """The state after a decision.
+
+    Args:
+        state: The state before it.
+        decision: The decision.
+        add: Adds a turn to the history.
+    """
     case = decision.case
     message = case.message
     state = replace(
@@ -94,7 +105,7 @@ def after(state: SessionState, decision: Decision) -> SessionState:
         turn = HistoryEntry(
             message=message, index=case.index, refused=refused, answered=case.answered
         )
-        state = replace(state, history=remember(state.history, turn, case.policy.history_tokens))
+        state = replace(state, history=add(state.history, turn, case.policy.history_tokens))
     match message.level:
         case Level.SYSTEM:
             return with_system(state, message.text)

@@ -98,7 +98,7 @@ def test_the_oldest_of_too_many_incomplete_bodies_is_ended() -> None:
         assert b"200 OK" in answers(server.port, done)
 
 
-def test_a_body_that_nobody_reads_any_more_ends_with_its_connection(
+def test_a_body_that_the_server_does_not_read_any_more_ends_with_its_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("taskshield.server.http.slow_clients._PATIENCE_S", 0.2)

@@ -1,7 +1,7 @@
 """Limits the time and the length of a request's head, and the time that a client may not read.
 
-uvicorn does neither. The limits of bodies are in `limits`; here a body is ended only where nobody
-reads it any more, because its request is answered.
+uvicorn does neither. The limits of bodies are in `limits`; here a body is ended only where the
+server does not read it any more, because its request is answered.
 """
 
 import asyncio

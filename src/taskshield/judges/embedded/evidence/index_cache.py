@@ -65,7 +65,8 @@ class IndexCache:
         """The history in short. The same history comes twice: to take and to put back."""
         last, key = self._last
         if last is not history:
-            key = tuple(map(_said, history))
+            known = {id(turn): said for turn, said in zip(last, key, strict=True)}
+            key = tuple(known.get(id(turn)) or _said(turn) for turn in history)
             if isinstance(history, tuple):  # a list may change
                 self._last = history, key
         return key

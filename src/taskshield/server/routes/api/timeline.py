@@ -142,6 +142,6 @@ async def _approvals(
 
 
 def _tasks(cases: Sequence[Case]) -> list[TaskOut]:
-    """The user's tasks after the last message; tasks are only ever added."""
-    known = max((case.tasks.tasks for case in cases), key=len, default=())
+    """The user's tasks after the last message. A message that was not judged has none."""
+    known = next((case.tasks.tasks for case in reversed(cases) if len(case.tasks)), ())
     return [TaskOut.of(task) for task in known]
