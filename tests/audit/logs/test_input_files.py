@@ -55,6 +55,28 @@ def test_results_among_the_logs_are_no_logs(logs: Path) -> None:
     assert len(names(logs, besides=logs / "results")) == 4
 
 
+@pytest.mark.parametrize("pattern", ["", "**/*.jsonl", "*"])
+def test_a_link_that_leads_out_of_the_folder_is_refused(pattern: str, logs: Path) -> None:
+    (logs.parent / "private.jsonl").write_text("{}")
+    (logs / "link.jsonl").symlink_to(logs.parent / "private.jsonl")
+    with pytest.raises(ConfigError, match=r"link\.jsonl is a link that leads out of"):
+        names(logs / pattern)
+
+
+def test_a_link_within_the_folder_and_a_link_that_is_named_are_read(logs: Path) -> None:
+    (logs / "same.jsonl").symlink_to(logs / "deep" / "c.jsonl.zst")
+    assert len(names(logs)) == 4
+    assert names(logs / "same.jsonl") == ["c.jsonl.zst"]
+
+
+def test_a_link_to_a_folder_outside_is_no_way_out(logs: Path) -> None:
+    (logs.parent / "private").mkdir()
+    (logs.parent / "private" / "x.jsonl").write_text("{}")
+    (logs / "link").symlink_to(logs.parent / "private")
+    with pytest.raises(ConfigError, match="leads out of"):
+        names(logs / "**" / "*.jsonl")
+
+
 @pytest.mark.parametrize("path", ["nowhere", "*.jsonl", "empty"])
 def test_a_path_without_logs_is_an_error(path: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()

@@ -5,6 +5,7 @@ import io
 import json
 import lzma
 import sys
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -91,7 +92,7 @@ def test_broken_lines_are_reported_and_affect_no_other(tmp_path: Path) -> None:
         {"a": 1},
         "not JSON (line 2, column 1: Expecting value)",
         "not UTF-8 (byte 0)",
-        "not JSON that can be read",
+        "nested more than 100 levels deep",
         {},
     ]
     assert numbers(found) == [1, 3, 4, 5, 6]
@@ -118,6 +119,34 @@ def test_a_record_that_is_too_long_is_left_out(
     assert len(exact) == 99
     assert payloads(read(tmp_path / "y.jsonl", exact + b"\n2\n")) == ["x" * 97, 2]
     assert payloads(read(tmp_path / "x.json", b'{\n"a": ' + long + b"}")) == ["longer than 0 MiB"]
+
+
+def test_an_endless_number_is_reported(tmp_path: Path) -> None:
+    found = read(tmp_path / "x.jsonl", b"1" * 5_000 + b"\n{}\n")
+    assert payloads(found) == ["not JSON that can be read", {}]
+
+
+@pytest.mark.parametrize("value", [b"{}", b"[]", b'""', b"0"])
+def test_a_record_of_too_many_values_is_never_built(value: bytes, tmp_path: Path) -> None:
+    bomb = b'{"messages":[' + b",".join([value] * 3_000_000) + b"]}"
+    tracemalloc.start()
+    found = read(tmp_path / "x.jsonl.gz", gzip.compress(bomb + b"\n{}\n", compresslevel=1))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert payloads(found) == ["more than 1000000 values", {}]
+    assert most < 32 * len(bomb)
+
+
+def test_a_file_that_wants_too_much_memory_to_be_decompressed(tmp_path: Path) -> None:
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1024**3}]
+    (broken,) = read(tmp_path / "x.jsonl.xz", lzma.compress(lines({}), filters=filters))
+    assert isinstance(broken, Broken) and broken.reason.startswith("the file cannot be read")
+
+
+def test_zeros_between_and_behind_pieces(tmp_path: Path) -> None:
+    zeros = b"\0" * 200_000
+    data = lzma.compress(lines(1)) + zeros + lzma.compress(lines(2)) + zeros
+    assert payloads(read(tmp_path / "x.jsonl.xz", data)) == [1, 2]
 
 
 @pytest.mark.parametrize("packing", [".gz", ".xz"])
@@ -217,6 +246,18 @@ def test_rows_of_parquet_are_records(tmp_path: Path) -> None:
             "raw": "b'x'",
         }
     ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
+def test_a_row_that_is_short_in_the_file_and_long_in_memory(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    cells = pyarrow.table({"messages": ["[]", "x" * 1_200_000_000]})
+    pyarrow.parquet.write_table(cells, file, compression="zstd", row_group_size=1)
+    assert len(file.getvalue()) < 100_000
+    del cells
+    first, broken = read(tmp_path / "x.parquet", file.getvalue())
+    assert isinstance(first, Record) and first.payload == {"messages": "[]"}
+    assert isinstance(broken, Broken) and broken.reason.endswith("too long for the memory")
 
 
 def test_a_damaged_table(tmp_path: Path) -> None:

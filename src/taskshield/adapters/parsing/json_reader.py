@@ -137,7 +137,7 @@ def checked(root: Field) -> Field:
         if depth > MAX_DEPTH:
             raise root.refused(f"nested more than {MAX_DEPTH} levels deep")
         for key, value in _children(field):
-            if not _is_scalar(value):
+            if not _is_scalar(value) and value != [] and value != {}:
                 pending.append((Field(value=value, key=key, parent=field), depth + 1))
     return root
 

@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def find(paths: Sequence[str], *, besides: Path) -> list[Input]:
         besides: The folder of the results, which is skipped.
 
     Raises:
-        ConfigError: A path has no log.
+        ConfigError: A path has no log, or a link that leads out of the folder.
     """
     found: dict[str, None] = {}
     for path in paths:
@@ -53,14 +53,30 @@ def _files(path: str) -> Iterator[Path]:
     if given.is_file():
         yield given.resolve()
     elif given.is_dir():
-        yield from _logs_in(given)
+        logs = (file for file in given.rglob("*") if file.name.lower().endswith(_READ))
+        yield from _inside(given, logs)
     else:
-        for match in sorted(glob.glob(path, recursive=True)):
-            if os.path.isfile(match):
-                yield Path(match).resolve()
+        yield from _inside(_fixed_folder(given), map(Path, glob.glob(path, recursive=True)))
 
 
-def _logs_in(folder: Path) -> Iterator[Path]:
-    for each in sorted(folder.rglob("*")):
-        if each.is_file() and each.name.lower().endswith(_READ):
-            yield each.resolve()
+def _inside(folder: Path, files: Iterable[Path]) -> Iterator[Path]:
+    """The files, sorted. Whoever wrote the folder must not choose what else is read.
+
+    Raises:
+        ConfigError: A link leads out of the folder.
+    """
+    root = folder.resolve()
+    for file in sorted(files):
+        if file.is_file():
+            found = file.resolve()
+            if root not in found.parents:
+                raise ConfigError(
+                    f"{file} is a link that leads out of {folder}. Remove it, or name the file"
+                    " that it leads to."
+                )
+            yield found
+
+
+def _fixed_folder(pattern: Path) -> Path:
+    """The folder of a pattern up to its first wildcard."""
+    return next(each for each in pattern.parents if not glob.has_magic(str(each)))

@@ -14,12 +14,17 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from taskshield.audit.logs.compression import DAMAGE, opened, unzstd
 from taskshield.audit.logs.input_files import PACKINGS, Input
+from taskshield.audit.logs.memory_limit import memory_limit
 from taskshield.core.errors import MissingExtraError
+from taskshield.core.json_limits import Excess, JsonLimits, JsonTooLarge, excess_of
 
 MOST = 256 * 1024 * 1024
 """Longest record in bytes, decompressed. Longer ones are reported and skipped."""
+_LIMITS = JsonLimits(values=1_000_000, keys=100_000)
+"""A value of a few bytes takes a hundred in memory, so that bytes are no limit."""
 _CHUNK = 1024 * 1024
-_ROWS = 64
+_ROW_MEMORY = 1024 * 1024 * 1024
+"""Most memory that a row of Parquet may take while it is read."""
 _ZSTANDARD = 93
 """ZIP compression method of Zstandard, which Python 3.11 does not support."""
 _LOCAL_HEADER = struct.Struct("<26xHH")
@@ -151,13 +156,24 @@ def _rows(source: Input) -> Records:
         raise MissingExtraError("pyarrow", "audit") from None
     number = 0
     try:
-        with ParquetFile(source.path) as table:
+        with memory_limit(_ROW_MEMORY):
+            table = ParquetFile(source.path)
+        with table:
             total = max(1, table.metadata.num_rows)
-            for batch in table.iter_batches(batch_size=_ROWS):
-                for row in batch.to_pylist():
+            # One at a time: cells that are short in the file may be long in memory.
+            batches = table.iter_batches(batch_size=1, use_threads=False)
+            while True:
+                with memory_limit(_ROW_MEMORY):
+                    rows = [] if (batch := next(batches, None)) is None else batch.to_pylist()
+                if batch is None:
+                    return
+                for row in rows:
                     number += 1
                     read = source.size * number // total
                     yield Record(number=number, payload=_plain(row), read=read)
+    except MemoryError:
+        reason = "the rest of the file cannot be read: the next row is too long for the memory"
+        yield Broken(number=number + 1, reason=reason, read=source.size)
     except ArrowException:
         reason = "the file cannot be read any further: it is damaged"
         yield Broken(number=number + 1, reason=reason, read=source.size)
@@ -175,6 +191,8 @@ def _plain(value: Any) -> Any:
 
 
 def _parsed(data: bytes, number: int, read: int) -> Record | Broken:
+    if (excess := excess_of(data, _LIMITS)) is not None:
+        return Broken(number=number, reason=_too_many(excess), read=read)
     try:
         payload = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -185,6 +203,10 @@ def _parsed(data: bytes, number: int, read: int) -> Record | Broken:
     except (ValueError, RecursionError):  # a very long number, or deep nesting
         return Broken(number=number, reason="not JSON that can be read", read=read)
     return Record(number=number, payload=payload, read=read)
+
+
+def _too_many(excess: Excess) -> str:
+    return str(JsonTooLarge(excess, _LIMITS)).removeprefix("body: ")
 
 
 def _too_long() -> str:
