@@ -1,13 +1,16 @@
 """Files that can be broken off at any byte."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from taskshield.audit.logs.entries import Finished
 from taskshield.audit.results.files import FINDINGS, JOURNAL, Done, Header, lines, open_results
-from taskshield.audit.results.outcomes import Result
+from taskshield.audit.results.outcomes import Result, of_conversation, of_end
 from taskshield.core.errors import ConfigError
+from tests.audit.results.result_lines import CHECKED, ROW
 
 HEADER = Header(
     taskshield="1",
@@ -19,10 +22,12 @@ HEADER = Header(
 )
 
 
-def result(number: int, findings: int = 0, *, kind: str = "conversation") -> Result:
-    told = {"kind": kind, "file": "a.jsonl", "line": number, "findings": findings}
-    rows = tuple(json.dumps({"conversation": number, "n": n}) for n in range(findings))
-    return Result(file="a.jsonl", read=number, line=json.dumps(told), findings=rows)
+def result(number: int, findings: int = 0) -> Result:
+    rows = [replace(ROW, conversation=str(number), line=n) for n in range(findings)]
+    return of_conversation(replace(CHECKED, line=number, findings=findings), rows, number)
+
+
+END = of_end(Finished(file="a.jsonl", passed_over=0, closed_early=0, read=5))
 
 
 def written(folder: Path, *results: Result) -> bytes:
@@ -33,13 +38,13 @@ def written(folder: Path, *results: Result) -> bytes:
     return (folder / JOURNAL).read_bytes() + (folder / FINDINGS).read_bytes()
 
 
-ALL = [result(1, 2), result(2), result(3, 1), result(4, 3), result(5, kind="end")]
+ALL = [result(1, 2), result(2), result(3, 1), result(4, 3), END]
 
 
 def test_lines_are_written_in_order(tmp_path: Path) -> None:
     written(tmp_path, *ALL)
-    assert [line["line"] for line in lines(tmp_path, JOURNAL)] == [1, 2, 3, 4, 5]
-    assert [line["conversation"] for line in lines(tmp_path, FINDINGS)] == [1, 1, 3, 4, 4, 4]
+    assert [line.get("line") for line in lines(tmp_path, JOURNAL)] == [1, 2, 3, 4, None]
+    assert [line["conversation"] for line in lines(tmp_path, FINDINGS)] == list("113444")
 
 
 def test_an_audit_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
@@ -118,6 +123,25 @@ def test_damaged_lines_are_noticed(tmp_path: Path) -> None:
     with (tmp_path / JOURNAL).open("ab") as file:
         file.write(b"{broken\n")
     with pytest.raises(ConfigError, match=r"journal.jsonl, line 7 is damaged"):
+        open_results(tmp_path, HEADER, resume=True)
+
+
+@pytest.mark.parametrize("name", [JOURNAL, FINDINGS])
+@pytest.mark.parametrize(
+    "line", ["[" * 100_000, "7", "[]", "{}", '{"kind": []}', '{"kind": "end", "file": 1}']
+)
+def test_lines_of_another_shape_are_noticed(name: str, line: str, tmp_path: Path) -> None:
+    written(tmp_path, *ALL)
+    with (tmp_path / name).open("a") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(ConfigError, match=rf"{name}, line 7 is damaged"):
+        list(lines(tmp_path, name))
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, "7", "{", "\xff"])
+def test_a_header_of_another_shape_is_noticed(line: str, tmp_path: Path) -> None:
+    (tmp_path / JOURNAL).write_text(f"{line}\n", encoding="latin-1")
+    with pytest.raises(ConfigError, match=r"journal.jsonl, line 1 is damaged"):
         open_results(tmp_path, HEADER, resume=True)
 
 

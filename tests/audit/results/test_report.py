@@ -1,42 +1,38 @@
 """Figures and pages of reports, from result files with arbitrary texts."""
 
-import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from taskshield.audit.logs.entries import Finished, Unreadable
 from taskshield.audit.results import summary as module
 from taskshield.audit.results.files import Header, open_results
-from taskshield.audit.results.outcomes import Result
+from taskshield.audit.results.findings import Row
+from taskshield.audit.results.outcomes import Result, of_conversation, of_end, of_failure
 from taskshield.audit.results.report import markdown
 from taskshield.audit.results.summary import OTHERS, Summary, summarise
+from tests.audit.results.result_lines import CHECKED, ROW
 from tests.cli.hostile import PAYLOADS, hidden
 
 HEADER = Header(taskshield="1", judge="j", version="", settings="", with_text=False, files={})
-COUNTS = dict(messages=4, executed=3, skipped=1, failed=0, unreadable=0, held=0)
 
 
-def conversation(findings: list[dict[str, Any]], **fields: object) -> Result:
-    told = {"kind": "conversation", "file": "a", "line": 1, "findings": len(findings)}
-    told |= {**COUNTS, "attack": "none", "error": None, **fields}
-    rows = tuple(json.dumps(finding) for finding in findings)
-    return Result(file="a", read=0, line=json.dumps(told), findings=rows)
+def conversation(findings: list[Row], **fields: Any) -> Result:
+    return of_conversation(replace(CHECKED, findings=len(findings), **fields), findings, 0)
 
 
-def finding(tool: str | None = "pay", **fields: object) -> dict[str, Any]:
-    row = {"kind": "call", "tier": "financial", "action": "revise", "tool": tool, "file": "a"}
-    return {**row, **fields}
+def finding(tool: str | None = "pay", **fields: Any) -> Row:
+    return replace(ROW, tool=tool, **fields)
 
 
 def failure(reason: str) -> Result:
-    told = {"kind": "failure", "file": "a", "line": 2, "reason": reason}
-    return Result(file="a", read=0, line=json.dumps(told))
+    return of_failure(Unreadable(file="a", line=2, reason=reason, read=0))
 
 
 def end() -> Result:
-    told = {"kind": "end", "file": "a", "passed_over": 5, "closed_early": 1}
-    return Result(file="a", read=0, line=json.dumps(told), counts=False)
+    return of_end(Finished(file="a", passed_over=5, closed_early=1, read=0))
 
 
 def summed(folder: Path, *results: Result) -> Summary:

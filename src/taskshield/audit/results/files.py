@@ -11,14 +11,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal, get_origin, get_type_hints
 
-from taskshield.audit.results.outcomes import Result
+from taskshield.audit.results.findings import Row
+from taskshield.audit.results.outcomes import Checked, Ended, Failed, Result
 from taskshield.core.errors import ConfigError
 
 FINDINGS = "findings.jsonl"
 JOURNAL = "journal.jsonl"
 _HEADER = "audit"
+_KINDS: Mapping[object, type] = {
+    "conversation": Checked,
+    "failure": Failed,
+    "end": Ended,
+    FINDINGS: Row,
+}
+"""What a line has to hold: the files may have been damaged, or may come from others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,11 +113,13 @@ def lines(folder: Path, name: str) -> Iterator[dict[str, Any]]:
     with (folder / name).open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
-                fields: dict[str, Any] = json.loads(line)
-            except ValueError:
+                fields: dict[str, Any] = _object(line)
+                kind = fields.get("kind") if name == JOURNAL else FINDINGS
+                if kind != _HEADER:
+                    _check(fields, _KINDS[kind])
+                    yield fields
+            except (ValueError, KeyError, TypeError):
                 raise ConfigError(f"{name}, line {number} is damaged.") from None
-            if fields.get("kind") != _HEADER:
-                yield fields
 
 
 def _begun(journal: Path, findings: Path, header: Header) -> Results:
@@ -118,9 +128,26 @@ def _begun(journal: Path, findings: Path, header: Header) -> Results:
     return results
 
 
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        return dict(json.loads(line))
+    except RecursionError:
+        raise ValueError from None
+
+
+def _check(fields: Mapping[str, Any], kind: type) -> None:
+    """Compare types. Not with pydantic, which refuses texts that a log may hold."""
+    for name, hint in get_type_hints(kind).items():
+        if not isinstance(fields[name], str if get_origin(hint) is Literal else hint):
+            raise TypeError(name)
+
+
 def _done(journal: Path, wanted: Header) -> Done:
     with journal.open("rb") as file:
-        there = json.loads(file.readline())
+        try:
+            there = _object(file.readline())
+        except (ValueError, TypeError):
+            raise ConfigError(f"{JOURNAL}, line 1 is damaged.") from None
     fields = {name: value for name, value in there.items() if name != "kind"}
     changed = [name for name, value in asdict(wanted).items() if fields.get(name) != value]
     if changed:

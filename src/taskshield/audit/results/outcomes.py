@@ -44,6 +44,26 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """An entry that could not be read."""
+
+    file: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The end of a file."""
+
+    file: str
+    passed_over: int
+    """Records that are no part of a conversation."""
+    closed_early: int
+    """Conversations that were closed before the end of the file, to bound memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """The result of an entry, as text, so that it can be sent between processes and machines."""
 
@@ -66,18 +86,15 @@ def of_conversation(checked: Checked, rows: Sequence[Row], read: int) -> Result:
 
 def of_failure(entry: Unreadable) -> Result:
     """The result of an unreadable entry."""
-    failure = {"file": entry.file, "line": entry.line, "reason": entry.reason}
-    return Result(file=entry.file, read=entry.read, line=_line({"kind": "failure", **failure}))
+    failed = Failed(file=entry.file, line=entry.line, reason=entry.reason)
+    line = _line({"kind": "failure", **asdict(failed)})
+    return Result(file=entry.file, read=entry.read, line=line)
 
 
 def of_end(entry: Finished) -> Result:
     """The result at the end of a file."""
-    end = {
-        "file": entry.file,
-        "passed_over": entry.passed_over,
-        "closed_early": entry.closed_early,
-    }
-    line = _line({"kind": "end", **end})
+    ended = Ended(file=entry.file, passed_over=entry.passed_over, closed_early=entry.closed_early)
+    line = _line({"kind": "end", **asdict(ended)})
     return Result(file=entry.file, read=entry.read, line=line, counts=False)
 
 
