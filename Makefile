@@ -35,7 +35,7 @@ MODEL_CODE  := */judges/embedded/*
 # What the benchmark is checked with: no defence, and the two extremes.
 EXTREMES := none allow-all block-side-effects
 
-.PHONY: help serve quick test mutants check fix bench docs image release clean
+.PHONY: help serve quick test mutants fuzz advisories check fix bench docs image release clean
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -56,6 +56,12 @@ test: $(DEV) $(WEIGHTS) $(CHROMIUM) ## run all tests with coverage
 mutants: $(DEV) ## change core and engine, line by line, and list the changes that no test notices
 	$(BIN)/mutmut run
 	$(BIN)/mutmut results
+
+fuzz: $(DEV) ## send hostile input to every reader for ten minutes (FUZZ_SECONDS=n for longer)
+	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) FUZZ_FIRST=$$(date +%s) $(BIN)/python -m pytest -q tests/fuzz
+
+advisories: $(SERVE) ## look for known vulnerabilities in the pinned dependencies
+	$(BIN)/uv tool run pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
 check: $(DEV) $(NODE) ## formatting, lint, types, layers, words, the page's scripts
 	$(BIN)/ruff format --check .

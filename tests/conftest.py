@@ -50,6 +50,7 @@ _NOT_COVERED = (
     "deploy",
     "docs",
     "endtoend",
+    "fuzz",
     "lab/bench/agentdojo/test_docs.py",
     "lab/bench/agentdojo/test_suites.py",
     "lab/bench/attacks",
@@ -117,13 +118,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Show how the wheels did, on which Pythons, and how many snippets of the pages ran."""
+    """Show what ran: extras on Pythons, snippets of pages, hostile inputs."""
     reports = [each for found in terminalreporter.stats.values() for each in found]
     written = list(table.lines(reports))
     if written:
         terminalreporter.section("extras x Pythons, from wheels")
         for line in written:
             terminalreporter.write_line(line)
+    inputs = [
+        (report.nodeid.partition("[")[2].removesuffix("]"), told)
+        for report in terminalreporter.stats.get("passed", [])
+        for name, told in report.user_properties
+        if name == "hostile inputs"
+    ]
+    if inputs:
+        terminalreporter.section("hostile inputs, each answered or refused cleanly")
+        for target, count in inputs:
+            terminalreporter.write_line(f"{count:>8} {target}")
     for report in terminalreporter.stats.get("passed", []):
         for name, told in report.user_properties:
             if name == "told":

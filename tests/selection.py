@@ -27,6 +27,7 @@ PLACES = {
         "cli",
         "deploy",
         "docs",
+        "fuzz",
         "integrations",
         "lab",
         "packaging",

@@ -192,6 +192,9 @@ def test_a_wrong_setting_is_named_with_its_source(
     [
         ("a.yaml", b"judge: [", "a.yaml is not valid YAML, line 1"),
         ("a.toml", b"judge = ", "a.toml is not valid TOML"),
+        ("a.yaml", b"rounds: " + b"9" * 5_000, "a.yaml is not valid YAML"),
+        ("a.toml", b"rounds = " + b"9" * 5_000, "a.toml is not valid TOML"),
+        ("a.yaml", b"judge: " + b"[" * 5_000, "a.yaml is not valid YAML"),
         ("a.yaml", b"- 1\n", "a.yaml must hold keys and values"),
         ("a.yaml", b"\xff\xfe", "settings file .* cannot be read .UnicodeDecodeError"),
         ("a.yaml", b"rounds: 3\n", "rounds: no such setting .from .*a.yaml"),

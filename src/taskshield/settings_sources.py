@@ -33,7 +33,8 @@ def read_file(path: Path) -> Values:
         raise ConfigError(f"The settings file {path} cannot be read ({why}).") from None
     try:
         value = tomllib.loads(text) if path.suffix == ".toml" else yaml.safe_load(text)
-    except (tomllib.TOMLDecodeError, yaml.YAMLError) as error:
+    # Also what both do not expect: numbers of absurd length and endless nesting.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = "" if mark is None else f", line {mark.line + 1}"
         kind = "TOML" if path.suffix == ".toml" else "YAML"

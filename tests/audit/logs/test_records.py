@@ -228,6 +228,14 @@ def test_a_log_that_is_no_archive(tmp_path: Path) -> None:
     assert isinstance(broken, Broken)
 
 
+def test_a_log_of_a_later_kind_of_archive(tmp_path: Path) -> None:
+    data = bytearray(archive(tmp_path / "x.eval", SAMPLES).read_bytes())
+    at = data.index(b"PK\x01\x02")
+    data[at + 6] = 189  # the version that is needed to unpack it
+    (broken,) = read(tmp_path / "x.eval", bytes(data))
+    assert isinstance(broken, Broken) and broken.reason.endswith("it is damaged")
+
+
 def parquet(rows: list[dict[str, Any]]) -> bytes:
     file = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), file)

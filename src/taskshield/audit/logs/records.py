@@ -65,7 +65,7 @@ def records(source: Input) -> Records:
         for record in _reader(source)(source):
             last = record.number
             yield record
-    except (*DAMAGE, BadZipFile) as error:
+    except (*DAMAGE, BadZipFile, NotImplementedError, ValueError) as error:  # the last two: of ZIP
         why = error.strerror if isinstance(error, OSError) and error.strerror else "it is damaged"
         reason = f"the file cannot be read any further: {why}"
         yield Broken(number=last + 1, reason=reason, read=source.size)
