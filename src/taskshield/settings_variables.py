@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from taskshield.core.errors import ConfigError
 
 _SERVICE_LINK = re.compile(
-    r"SERVICE_HOST\Z|SERVICE_PORT(_[A-Z0-9_]+)?\Z|PORT_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?\Z"
+    r"SERVICE_HOST\Z|SERVICE_PORT(_[A-Z0-9_]{1,200})?\Z|PORT_\d{1,9}_(TCP|UDP|SCTP)(_[A-Z]{1,99})?\Z"
 )
 """Ends of the names that Kubernetes gives to variables about a service."""
 _SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://")

@@ -26,7 +26,7 @@ _WIDEST = 120
 _FEW = 5
 """No progress bar for so few messages."""
 _ERROR_LENGTH = 2_000
-_TRAILING = re.compile(r" +$", re.MULTILINE)
+_TRAILING = re.compile(r"(?<! ) +$", re.MULTILINE)
 
 
 class Advance(Protocol):

@@ -26,7 +26,7 @@ _NAMED = re.compile(
     r"\\{0,7}[\"'`]?\s{0,3}(?P<sign>=>|:=|=|:|\bis:? )"
 )
 
-_NAME = re.compile(r"(?:[A-Za-z0-9]+[ _-])?[A-Za-z0-9_-]+\Z")
+_NAME = re.compile(r"(?:[A-Za-z0-9]{1,48}[ _-])?[A-Za-z0-9_-]{1,48}\Z")
 _VALUE = re.compile(
     r"\s{0,3}(?:(?P<quote>\\{0,7}[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\.|.)){1,2000}+)"
     r"|(?:(?i:bearer|basic|token) {1,3})?(?P<plain>[^\s\"'`<>,;&(){}\[\]]{1,2000}+))"

@@ -25,7 +25,8 @@ _TEXTS = frozenset(
 )
 """Members of stored values that hold free text. All others are names that refer to each other."""
 _TOKEN = re.compile(
-    r'"(?P<string>[^"\\]*+(?:\\.[^"\\]*+)*+)"(?P<colon>\s*+:)?|(?P<number>-?[0-9][0-9.eE+-]*+)|[{}\]]'
+    r'"(?P<string>[^"\\]*+(?:\\.[^"\\]*+)*+)(?:"(?P<colon>\s*+:)?|(?P<open>\\?\Z))'
+    r"|(?P<number>-?[0-9][0-9.eE+-]*+)|[{}\]]"
 )
 
 
@@ -103,7 +104,9 @@ def _member_edits(text: str, in_member: _InMember) -> list[_Edit]:
     edits: list[_Edit] = []
     name = ""
     for token in _TOKEN.finditer(text):
-        string, colon, number = token.groups()
+        string, colon, number = token.group("string", "colon", "number")
+        if token["open"] is not None:
+            break  # a string without an end: no JSON
         if string is not None:
             value = string if "\\" not in string else json.loads(f'"{string}"')
             inner = in_member("" if colon else name, value)

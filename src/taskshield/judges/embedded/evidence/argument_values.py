@@ -67,7 +67,7 @@ _WRITTEN: tuple[tuple[Kind, str], ...] = (
     ("identifier", r"(?=\S*\d)(?=\S*[^\W\d_])[\w.:#/-]{2,80}|[^\W_]+(?:_[^\W_]+)+"),
     ("name", r"[^\W\d_a-z][\w'’.-]*(?: (?:[^\W\d_a-z][\w'’.-]*|[a-z]{1,3})){0,4}"),
 )
-_SHAPES = tuple((kind, re.compile(shape)) for kind, shape in _WRITTEN)
+_SHAPES = tuple((kind, re.compile(rf"\A(?:{shape})\Z")) for kind, shape in _WRITTEN)
 """Tried in this order; the first that fits the whole value wins."""
 _UNMISTAKABLE = tuple(
     (kind, re.compile(rf"(?<![\w@.-])(?:{shape})(?![\w@])"))
@@ -106,7 +106,7 @@ def kind_of(text: str) -> Kind:
         return "flag"
     if len(text) <= 200:
         for kind, shape in _SHAPES:
-            if shape.fullmatch(text):
+            if shape.match(text):
                 return kind
     return "text"
 

@@ -36,7 +36,7 @@ _WILD = re.compile(r"(?<![^\s\"'])[*?\[]")
 _JOINTS = frozenset({";", "&&", "||", "|"})
 _LISTING = re.compile(r"-(?:a|r|v|vv|-all|-remotes|-list|-verbose|-show-current|-sort=\S+)$")
 """Options with which git lists names."""
-_LINES = re.compile(r"(?:\d+(?:,(?:\d+|\$))?p;?\s*)+")
+_LINES = re.compile(r"\A(?:\d++(?:,(?:\d++|\$))?p;?\s*+)++\Z")
 
 Rule = Callable[[list[str]], bool]
 """Whether a program only reads when it is called with these arguments."""
@@ -147,7 +147,7 @@ def _prints_lines(arguments: list[str]) -> bool:
     if not rest or rest == arguments:
         return False
     script, *files = rest
-    return _LINES.fullmatch(script) is not None and not any(one.startswith("-") for one in files)
+    return _LINES.match(script) is not None and not any(one.startswith("-") for one in files)
 
 
 def _lists(arguments: list[str]) -> bool:
@@ -192,7 +192,7 @@ _RULES: Mapping[str, Rule] = {
 """By program, when it only reads."""
 
 _QUOTED = re.compile(r"'(?:[^'\\]|'')*'|\"[^\"\\]*\"")
-_ASKS = re.compile(r"\s*(?:select|with|show|describe|desc|explain|values)\b", re.IGNORECASE)
+_ASKS = re.compile(r"\A\s*+(?:select|with|show|describe|desc|explain|values)\b", re.IGNORECASE)
 _DOES = re.compile(
     r"--|/\*|#|[\\$@]|\b(?:insert|update|delete|drop|alter|create|truncate|grant|revoke|merge|replace"
     r"|call|exec|execute|copy|into|set|vacuum|analy[sz]e|attach|detach|load|lock|unlock|do|handler|kill"

@@ -85,7 +85,7 @@ _FILLER = (
     r"|afterwards?|after\s+that|after\s+this|o\.?k(?:ay)?|right|so|and|but|or|oh|ah|hey|hi|hiya"
     r"|hello"
     r"|yes|yeah|yep|no(?=\s?[,.!])|no\s+wait|wait\s+no|nope|actually|maybe|perhaps|instead|quickly"
-    r"|simply|again|meanwhile|wait|h+m+"
+    r"|simply|again|meanwhile|wait|h{1,9}m+"
     r"|in\s+addition|additionally|furthermore|moreover|besides|great|good|perfect|thanks"
     r"|thank\s+you"
     r"|thx|well|alright|sure|cool|nice|fine|wow|yo|uh+|um+|btw|by\s+the\s+way|plus|&|\+|morning"
@@ -99,7 +99,7 @@ _REQUEST = (
     r"|also"
     r"|maybe|perhaps|possibly|quickly|then|first|now|go\s+ahead\s+and"
     r"|be\s+so\s+kind\s+(?:as\s+)?(?:to"
-    r"|and)|help\s+me(?:\s+to)?|try\s+to)\b\s*,?\s*){0,3})"
+    r"|and)|help\s+me(?:\s+to)?|try\s+to)\b\s*+(?:,\s*+)?){0,3})"
 )
 _WISH = (
     r"(?:(?:i|we)(?:\s+would|['’]?d)?(?:\s+(?:really|just|also|only|now))?\s+(?:need|want|like"
@@ -170,7 +170,7 @@ _LIMIT = re.compile(
     _FLAGS,
 )
 _COURTESY = re.compile(
-    r"(?:(?:hi|hiya|hello|hey|dear|good\s+(?:morning|evening|afternoon|day)|morning|evening|thanks?"
+    r"\A(?:(?:hi|hiya|hello|hey|dear|good\s+(?:afternoon|day)|morning|evening|thanks?"
     r"|thank\s+you|thx|cheers|ta|many|much|very|so|appreciated|great|perfect|good|nice|cool|wow|omg"
     r"|super|fantastic|excellent|awesome|lovely|brilliant|ok(?:ay)?|right|alright|well|hm+|ah|oh|uh"
     r"|looks?|sounds?|that|it|this|all|is|was|fine|there|again|everyone|team|assistant|buddy|mate"
@@ -180,7 +180,7 @@ _COURTESY = re.compile(
     r"|salut"
     r"|merci|beaucoup|bonsoir|hola|buenos\s+d[íi]as|buenas|gracias|muchas|ciao|grazie|ol[áa]"
     r"|bom\s+dia"
-    r"|obrigad[oa]|parfait|perfecto|super|prima|bedankt|dank\s+je)\b[\s,.!…:)-]*)+[\W_]*$",
+    r"|obrigad[oa]|parfait|perfecto|prima|bedankt|dank\s+je)\b[\s,.!…:)-]*+)+[\W_]*$",
     _FLAGS,
 )
 _ONLY_TELLS = re.compile(

@@ -23,7 +23,7 @@ _GOES_ON = frozenset(
 )
 """Words that no sentence ends with, and words before something to press or say."""
 _POLITE = ("Please ", "Kindly ")
-_OBJECT = re.compile(r"\S+ (?:the|an?|my|our|your|his|her|their|its|this|that|all|me|us|it)\b")
+_OBJECT = re.compile(r"\A\S++ (?:the|an?|my|our|your|his|her|their|its|this|that|all|me|us|it)\b")
 """An order that can be no name: "Send the", but not "Report on"."""
 
 

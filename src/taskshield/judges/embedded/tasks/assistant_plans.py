@@ -14,25 +14,25 @@ MOST_PLANS = 8
 _FLAGS = re.IGNORECASE
 _LOOKED_AT = 400
 _ADVERB = (
-    r"(?:\s+(?:now|then|first|next|also|just|quickly|immediately|still|only|go\s+ahead\s+and"
+    r"(?:\s++(?:now|then|first|next|also|just|quickly|immediately|still|only|go\s+ahead\s+and"
     r"|start\s+by)\b)*"
 )
 _START = (
     r"(?:^|[,;:–—]\s*|\b(?:so|and|then|now|next|first|but|therefore|thus|before\s+that"
-    r"|after\s+that)\s*,?\s+|^(?:for|to|as|since|because|given|after|before|once|when)\b"
+    r"|after\s+that)(?:\s*+,)?\s++|^(?:for|to|as|since|because|given|after|before|once|when)\b"
     r"[^,;:]{1,80}?\s+)"
 )
 _INTENDS = re.compile(
     _START + r"(?:i|we)(?:"
-    rf"(?:['’]ll|\s+will|\s+shall){_ADVERB}\s+(?!not\b|never\b|be\s+(?:happy|glad|able)"
+    rf"(?:['’]ll|\s+will|\s+shall){_ADVERB}\s++(?!not\b|never\b|be\s+(?:happy|glad|able)"
     rf"|need\s+your|leave\b|wait\b"
     r"|let\s+you\s+know|have\s+to\s+ask)"
-    rf"|(?:['’]m|['’]re|\s+am|\s+are){_ADVERB}\s+(?:going\s+to|about\s+to|planning\s+to"
+    rf"|(?:['’]m|['’]re|\s+am|\s+are){_ADVERB}\s++(?:going\s+to|about\s+to|planning\s+to"
     rf"|proceeding\s+to|now\s+\w+ing\b)"
     rf"|\s+(?:now\s+|first\s+|also\s+|then\s+|still\s+)?(?:need|have|want|intend|plan|ought|am"
-    rf"|mean)\s+to{_ADVERB}\s+"
+    rf"|mean)\s+to{_ADVERB}\s++"
     r"(?!know\b|be\s+(?:sure|clear|honest)|ask\s+you|say\b|mention\b|point\s+out|apologi|stress)"
-    rf"|\s+(?:must|should|had\s+better){_ADVERB}\s+(?!not\b|have\b|be\s+(?:honest|clear)|mention"
+    rf"|\s+(?:must|should|had\s+better){_ADVERB}\s++(?!not\b|have\b|be\s+(?:honest|clear)|mention"
     rf"|note|say\b|point)"
     r"|['’]d\s+better\s+"
     r")",
@@ -40,10 +40,10 @@ _INTENDS = re.compile(
 )
 _LETS = re.compile(_START + r"(?:let\s+me|let\s+us|let['’]s|allow\s+me\s+to)\b(?!\s+know)", _FLAGS)
 _STEP = re.compile(
-    r"^\W*(?:(?:the\s+|my\s+|our\s+)?next\s+steps?\b|(?:the\s+|my\s+)?plan\s*(?::|is\s+to)"
+    r"\A\W*(?:(?:the\s+|my\s+|our\s+)?next\s+steps?\b|(?:the\s+|my\s+)?plan\s*(?::|is\s+to)"
     r"|step\s+\d+\s*[:.)–-]|action\s*:"
     r"|to-?do\s*:|proceeding\s+to\b|moving\s+on\s+to\b|going\s+to\b|about\s+to\b|time\s+to\b"
-    r"|next\s*(?:up)?\s*[:,]"
+    r"|next\s*+(?:up\s*+)?[:,]"
     r"|now\s+\w+ing\b|then\s+(?:i|we)\b)",
     _FLAGS,
 )
@@ -101,7 +101,7 @@ _ABROAD = re.compile(
     _FLAGS,
 )
 _NO_ORDER = re.compile(
-    r"\W*(?:\w+(?:\s+\w+)?\s*:|(?:note|remember|see|check|avoid|mind|keep\s+in\s+mind)\b(?!\s+(?:your|the"
+    r"\A\W*(?:\w+(?:\s+\w+)?\s*:|(?:note|remember|see|check|avoid|mind|keep\s+in\s+mind)\b(?!\s+(?:your|the"
     r"|whether))"
     r"|[\w-]+(?:\s+\w+)?\s+[#\d]|\S+(?:\s+\S+)?\s*$|(?:no|not|nothing|nobody|none|never|without"
     r"|neither)\b)",

@@ -18,7 +18,7 @@ _ITEM = re.compile(
 _FENCE = re.compile(r"[ \t]{0,3}(```+|~~~+|\"\"\"|'''|<<<+|={4,}|-{4,})")
 _TAG = re.compile(r"[ \t]{0,8}<([A-Za-z][\w:-]{0,40})(?:\s[^<>\n]{0,500})?>")
 _QUOTED = re.compile(r"[ \t]{0,8}[>|]")
-_INDENTED = re.compile(r"(?= {4}|\t)\s*\S")
+_INDENTED = re.compile(r"\A(?= {4}|\t)\s*+\S")
 _HEADER = re.compile(
     r"(?:From|To|Cc|Subject|Sent|Date|Von|An|Betreff|Datum|De|À|Objet|Envoyé|Asunto|Para|Enviado|Fecha"
     r"|Assunto|Data|Da|A|Oggetto|Inviato|Van|Aan|Onderwerp|Od|Do|Temat|Från|Till|Ämne|Fra|Til|Emne"

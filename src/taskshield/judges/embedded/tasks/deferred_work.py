@@ -28,11 +28,11 @@ _STANDS = re.compile(
     rf"|(?P<wanted>\b{_THINGS}\s+(?:(?:that|which)\s+)?(?!(?:i|we|you)\b)(?:[\w'’-]+\s+){{1,3}}?"
     rf"{_WANTS}\b[^,;.!?\n]{{0,40}}?\b(?:do|done|handled|doing)\b)"
     # "Bob asked me to do a few things", "Ida needs you to take care of something"
-    r"|(?P<asked>(?!(?:i|we|you)\b)\b[\w'’-]+(?:\s+[\w'’-]+){0,3}?"
+    r"|(?P<asked>(?!(?:i|we|you)\b)\b[\w'’-]{1,40}(?:\s+[\w'’-]{1,40}){0,3}?"
     rf"\s+{_WANTS}\s+(?:me|us|you)\b[^,;.!?\n]{{0,40}}?\b"
     rf"(?:{_DOING}\s+(?:[\w'’-]+\s+){{0,3}}?{_THINGS}|for\s+(?:[\w'’-]+\s+){{0,3}}?(?:favou?rs?|things))\b)"
     # "Emma made a list of what is left"
-    r"|(?P<left>(?!(?:i|we|you)\b)\b[\w'’-]+(?:\s+[\w'’-]+)?\s+(?:made|wrote|left|posted|sent|pinned"
+    r"|(?P<left>(?!(?:i|we|you)\b)\b[\w'’-]{1,40}(?:\s+[\w'’-]{1,40})?\s+(?:made|wrote|left|posted|sent|pinned"
     rf"|keeps)\s+[^,;.!?\n]{{0,40}}?\b{_WORK}\b)",
     _FLAGS,
 )

@@ -131,7 +131,7 @@ _STATED = re.compile(
     r"(?:need|have|want|are|should)\s+(?:you\s+)?(?:to\s+)?do|(?:your|the)\s+(?:next\s+|one\s+)?"
     r"(?:jobs?|tasks?|orders?|to-?dos?|instructions?))\s+(?:is|are|stands?|can\s+be\s+found)\s+"
     rf"(?P<stands>(?:in|on)\b)(?=[^,;.!?]{{0,60}}\b{_SOURCE}\b)"
-    r"|\b(?P<telling>(?:the|this|that|my|our|his|her|their|[^\s,;.!?]+['’]s)\s+"
+    r"|\b(?P<telling>(?:the|this|that|my|our|his|her|their|[^\s,;.!?]{1,60}['’]s)\s+"
     rf"(?:[\w-]+\s+){{0,3}}?{_SOURCE}"
     r"(?:\s+(?:from|by|of|on)\s+(?:the\s+)?[\w-]+)?)"
     r"\s+(?:says|tells|lists|describes|explains|names|has|shows)\s+"
@@ -196,7 +196,7 @@ _MANNER = re.compile(
     rf"|{_NOT_ME}[^\s,;.!?]+['’]s"
     rf"|wiki|[a-z]*['’\"][^'’\"]{{1,60}}['’\"]|house)\s+(?:[\w'’\"()/:-]+\s+){{0,5}}?(?:{_RULES}"
     rf"|wording)\b"
-    rf"|(?:policy|rule|rules|sop|procedure|steps?|memo)\s+[\w.-]*\d[\w.-]*)"
+    rf"|(?:policy|rule|rules|sop|procedure|steps?|memo)\s+(?=[\w.-]*\d)[\w.-]++)"
     # but not "the following note: ...", which is the user's own
     rf"|\b(?:according\s+to|as\s+per|in\s+accordance\s+with"
     rf"|(?<!\bthe\s)following)\s+(?P<text>(?:[^\s,;.!?]+\s+){{0,6}}?"
@@ -212,7 +212,7 @@ _ANAPHOR = re.compile(
 )
 _GO = re.compile(
     # The work was named before: "go ahead", "please do it for me", "make it so".
-    r"\W*(?:(?:so|then|now|and|please|pls|just|kindly)\b\W*)*(?:go\s+ahead(?:\s+and\s+do\s+(?:it|so))?"
+    r"\A\W*+(?:(?:so|then|now|and|please|pls|just|kindly)\b\W*)*(?:go\s+ahead(?:\s+and\s+do\s+(?:it|so))?"
     r"|off\s+you\s+go|proceed|get\s+(?:going|to\s+it|it\s+done|that\s+done|on\s+with\s+it)"
     r"|carry\s+(?:it|that)\s+out|carry\s+on|make\s+it\s+so|run\s+with\s+it"
     r"|do\s+(?:it|that|so|as\s+(?:you(?:['’]re|\s+are)\s+)?(?:told|asked|instructed))"
@@ -224,14 +224,14 @@ _GO = re.compile(
     _FLAGS,
 )
 _GO_LATER = re.compile(
-    r"(?:[,;]|\band\b|\bthen\b)\s+(?=(?:(?:then|just|please)\s+)*(?:act\s+on|deal\s+with|see\s+to"
+    r"(?:[,;]|\band\b|\bthen\b)\s+(?=(?:(?:then|just|please)\s+){0,4}(?:act\s+on|deal\s+with|see\s+to"
     r"|attend\s+to|get\s+(?:it|that)\s+done)\b)",
     _FLAGS,
 )
 """Where an order to go ahead begins within a clause."""
 _IS_READ = re.compile(
     r"\b(?:open|read|look\s+(?:at|into)|check|see|pick\s+up|go\s+through|fetch|find|pull\s+up)\s+"
-    rf"(?P<read>(?:[^\s,;.!?]+\s+){{0,5}}?{_SOURCE}\b(?:\s+[\w#-]*\d[\w-]*)?)",
+    rf"(?P<read>(?:[^\s,;.!?]+\s+){{0,5}}?{_SOURCE}\b(?:\s+(?>[\w#-]*\d[\w-]*))?)",
     _FLAGS,
 )
 _GIVEN = re.compile(rf"\b(?:{_RULES}|{_CHANGES}|lists?|memos?|plans?|notes?)\b", _FLAGS)
@@ -257,11 +257,11 @@ _READING = re.compile(
     _FLAGS,
 )
 _PRONOUN = re.compile(
-    r"(?:(?:he|she|they|it|him|her|them|this|that|those|these|there|people)\b\W*)+$", _FLAGS
+    r"\A(?:(?:he|she|they|it|him|her|them|this|that|those|these|there|people)\b\W*+)+$", _FLAGS
 )
-_OWNED = re.compile(r"\W*(?:his|her|their|its|the|all|every|each|those|these)\b", _FLAGS)
+_OWNED = re.compile(r"\A\W*+(?:his|her|their|its|the|all|every|each|those|these)\b", _FLAGS)
 _PHRASE_END = re.compile(
-    r"[,;!?\n]|\.(?=\s|$)|:(?=\s)|\s+(?:and\s+(?!notes\b)(?=[a-z]+\s)|then\s|but\s|so\s+(?:that"
+    r"[,;!?\n]|\.(?=\s|$)|:(?=\s)|(?<!\s)\s++(?:and\s+(?!notes\b)(?=[a-z]+\s)|then\s|but\s|so\s+(?:that"
     r"|i)\b|if\s|for\s+me\b"
     r"|please\b|pls\b|up\s+to\b|as\s+long\b|to\s+(?:the\s+letter|me)\b|from\s+the\s+top\b|[–—-]\s)",
     _FLAGS,
@@ -277,8 +277,13 @@ _TOLD = re.compile(
     _FLAGS,
 )
 _OURS = re.compile(
-    r"\b(?:i|we)\s+(?!(?:\w+\s+)?(?:want|need|like|would)\b[^,;.]*\byou\b)[^,;.]{0,40}$", _FLAGS
+    r"\b(?:i|we)\s+(?!(?:\w+\s+)?(?:want|need|like|would)\b[^,;.]{0,100}\byou\b)[^,;.]{0,40}$", _FLAGS
 )
+_WHERE = re.compile(
+    r"\A\s++(?:for\s++)?((?:in|on|under|at)\s++(?!order\b|time\b|total\b)\S.*)", re.DOTALL
+)
+_PREPOSITION = re.compile(r"\A(?:in|on|by|under|at|of|from)\s+", _FLAGS)
+_ANCHOR = re.compile(r"[A-Z\d'\"“‘/_]|\b(?:in|on|from|of|my|our)\s")
 
 
 def delegated_source(order: str, before: str = "") -> str | None:
@@ -358,7 +363,7 @@ def _source(clause: str, match: re.Match[str], before: str) -> str:
         return _resolved(who.strip(), clause[match.end() :], before)
     place = next(name for name, found in groups.items() if found is not None)
     phrase = _phrase(clause, match.start(place))
-    bare = re.sub(r"^(?:in|on|by|under|at|of|from)\s+", "", phrase, flags=_FLAGS)
+    bare = _PREPOSITION.sub("", phrase)
     if _PRONOUN.match(bare) or _OWNED.match(bare) is not None and not _anchored(bare):
         spoken_of = _spoken_of(before)
         return bare if spoken_of is None else f"{bare} ({spoken_of})"
@@ -367,9 +372,7 @@ def _source(clause: str, match: re.Match[str], before: str) -> str:
 
 def _resolved(who: str, rest: str, before: str) -> str:
     """The source, with the place where it was named, or the sentence that a pronoun refers to."""
-    where = re.match(
-        r"\s+(?:for\s+)?((?:in|on|under|at)\s+(?!order\b|time\b|total\b)\S.*)", rest, re.S
-    )
+    where = _WHERE.match(rest)
     said = f"{who} {_phrase(where[1], 0)}" if where is not None else who
     if _PRONOUN.match(who):
         spoken_of = _spoken_of(before)
@@ -379,7 +382,7 @@ def _resolved(who: str, rest: str, before: str) -> str:
 
 def _anchored(phrase: str) -> bool:
     """Whether a phrase identifies a text by itself: by a name, a number or a place."""
-    return re.search(r"[A-Z\d'\"“‘/_]|\b(?:in|on|from|of|my|our)\s", phrase) is not None
+    return _ANCHOR.search(phrase) is not None
 
 
 def _phrase(clause: str, start: int) -> str:

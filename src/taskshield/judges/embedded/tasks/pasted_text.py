@@ -12,7 +12,7 @@ from taskshield.judges.embedded.grammar.directive_openers import kind_of
 from taskshield.judges.embedded.tasks.blocks import Block, begins_mail, blocks, is_quoted
 from taskshield.judges.embedded.text.segments import Segment, segments
 
-_BEGINS = re.compile(r"\s*(?:```|~~~|\"\"\"|'''|<<<|[{\[])")
+_BEGINS = re.compile(r"\A\s*+(?:```|~~~|\"\"\"|'''|<<<|[{\[])")
 """How fenced blocks and JSON begin."""
 _HEAD = 6
 """Lines at the beginning of a mail, one of which must have an address."""

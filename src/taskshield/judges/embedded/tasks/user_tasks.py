@@ -36,15 +36,15 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 _BACKWARD = re.compile(
-    r"\W*(?:it|its|that|this|these|those|he|she|they|them|his|her|their|the\s+(?:rest|others?|same"
+    r"\A\W*+(?:it|its|that|this|these|those|he|she|they|them|his|her|their|the\s+(?:rest|others?|same"
     r"|remaining)|rest|others?|anything|everything|whatever|because|since|so|otherwise|steps?\s+\d"
     r"|i|i['’]ll|we['’]ll|you|prices?|money)\b",
     re.IGNORECASE,
 )
 _GENERIC = re.compile(
-    r"\W*(?:(?:please|pls|can|could|would|will|you|do|need|want|to|i|me|help|with|with|the|these|this"
+    r"\A\W*+(?:(?:please|pls|can|could|would|will|you|do|need|want|to|i|me|help|with|the|these|this"
     r"|following|things?|tasks?|steps?|items?|my|for|in|order|todos?|to-?do|list|two|three|four|five|a"
-    r"|few|several|here|are|is|what|hi|hello|hey|below|today|some|of)\b\W*)*$",
+    r"|few|several|here|are|is|what|hi|hello|hey|below|today|some|of)\b\W*+)*+$",
     re.IGNORECASE,
 )
 
@@ -206,7 +206,7 @@ def _only_announces(text: str, pieces: list[_Piece], index: int) -> bool:
 
 
 def _looks_back(text: str, piece: _Piece) -> bool:
-    return piece.kind == "limit" or _BACKWARD.match(text, piece.start, piece.end) is not None
+    return piece.kind == "limit" or _BACKWARD.match(text[piece.start : piece.end]) is not None
 
 
 def _draft(text: str, group: _Group, said_before: str) -> tuple[TaskDraft, str]:

@@ -19,7 +19,7 @@ LONG_VALUE = 70
 _LINE = re.compile(r"[^\n\x1e]+")
 _PREFIX = re.compile(
     r"(?P<quotes>(?:[ \t]*>)*)(?P<indent>[ \t]*)"
-    r"(?P<marker>(?:(?:[-*+•·‣◦▪–—]|\(?[0-9]{1,3}[.)]|[A-Za-z][)]|#{1,6}|={2,}|//|```+\w*|~~~+)"
+    r"(?P<marker>(?:(?:[-*+•·‣◦▪–—]|\(?[0-9]{1,3}[.)]|[A-Za-z][)]|#{1,6}|={2,200}|//|`{3,200}\w{0,40}|~{3,200})"
     r"[ \t]+)*"
     r"(?:\[[ xX]?\][ \t]+)?)"
 )
@@ -30,7 +30,7 @@ _STAMP = re.compile(
     r"|[A-Z][a-z]{2,8}\.?,?[ \t]+\d{1,2}\b[^\n]{0,8}?\b\d{1,2}:\d{2}\b"
 )
 """When, or by whom, a line of a log was written: [Tue], 2026-01-31, 09:14, Jan 31 09:14."""
-_BLOCK_SCALAR = re.compile(r"[ \t]*[|>][+-]?[0-9]?[ \t]*$")
+_BLOCK_SCALAR = re.compile(r"(?<![ \t])[ \t]*+[|>][+-]?[0-9]?[ \t]*+$")
 _INLINE = re.compile(
     r"(?P<strong>\*\*+|~~+|`+)"
     r"|(?P<star>(?<![\w*])\*(?=[^\s*.])|(?<=[^\s*.])\*(?![\w*]))"
@@ -39,7 +39,8 @@ _INLINE = re.compile(
     r"|(?P<target>\]\()"
 )
 _MARK = re.compile(r"[*~`_\[\]]")
-_CELL = re.compile(r"[ \t]*(?:\|+[ \t]*)+")
+_CELL = re.compile(r"(?:(?<![ \t])[ \t]++)?+\|(?:[ \t]*+\|)*+[ \t]*+")
+"""Between two cells. A run of blanks is tried from its beginning only: so the search is linear."""
 _TABS = re.compile(r"\t+")
 _COLUMNS = re.compile(r"(?<=[^\s.!?:])(?: {3,}|  (?=\S[^\n]*?[^\s.!?:]  +\S))(?=\S)")
 """A gap between columns that are set apart by blanks: a wide one, or one of several."""

@@ -16,7 +16,7 @@ _TOKEN = re.compile(
     r"|(?P<tag></?[A-Za-z!?][^<>]*>)"
     r"|(?P<entity>&(?:\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
 )
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?=[\s/>])")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,40}+(?=[\s/>])")
 _BLANK = re.compile(r"\s")
 _IN_ADDRESSES = re.compile(r"[@:.]")
 _ATTRIBUTE = re.compile(r"""([^\s=<>"'/]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+))?""")
