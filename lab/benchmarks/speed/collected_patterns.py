@@ -74,8 +74,12 @@ def _inline(module: ModuleType) -> Iterator[tuple[str, re.Pattern[Any]]]:
             places = {"compile": 1, "split": 3, "sub": 4, "subn": 4}.get(node.func.attr, 2)
             flags = node.args[places] if len(node.args) > places else flags
             try:
-                made = eval(compile(ast.Expression(node.args[0]), path, "eval"), vars(module))  # noqa: S307
-                set_ = 0 if flags is None else eval(compile(ast.Expression(flags), path, "eval"), vars(module))
+                made = eval(compile(ast.Expression(node.args[0]), path, "eval"), vars(module))
+                set_ = (
+                    0
+                    if flags is None
+                    else eval(compile(ast.Expression(flags), path, "eval"), vars(module))
+                )
             except NameError:  # made of an argument
                 continue
             yield f"line {node.lineno}", re.compile(made, set_)

@@ -184,3 +184,24 @@ def test_a_value_that_is_a_whole_message_is_found(text: str) -> None:
     among.add_user(0, text)
     value = ArgumentValue(path="", text=text, kind=kind_of(text))
     assert value.trivial or provenance(value, among, all_planted).kind == "user"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Our\u2800office\u2800wrote\u2800to\u2800zed@gulls.example\u2800about\u2800the\u2800boats",
+        "Our\U0001f600office\U0001f600wrote\U0001f600to\U0001f600zed@gulls.example\U0001f600about\U0001f600the\U0001f600boat",
+        "We wrote to zed@gulls.exаmple of the hаrbour, seе the ассount".replace("hа", "ha"),
+    ],
+)
+def test_a_value_in_disguised_text_has_no_source(text: str) -> None:
+    found = Sources()
+    found.add_output(2, segments(text))
+    assert origin("zed@gulls.example", found, lambda _: False).kind == "new"
+    assert origin("zed@gulls.example", found, lambda _: True).kind == "directive"
+    assert found.sharing(["zed", "gulls"])
+    found.add_output(3, segments("Their address is zed@gulls.example."))
+    assert origin("zed@gulls.example", found, lambda _: False).kind == "data"
+    found.forget(2)
+    found.forget(3)
+    assert not found.sharing(["zed", "gulls"])

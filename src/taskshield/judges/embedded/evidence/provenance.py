@@ -20,11 +20,12 @@ from taskshield.judges.embedded.evidence.text_index import (
 from taskshield.judges.embedded.evidence.tokens import tokenize
 from taskshield.judges.embedded.text.segments import Segment
 
-SourceKind: TypeAlias = Literal["user", "pasted", "output", "assistant"]
+SourceKind: TypeAlias = Literal["user", "pasted", "output", "disguised", "assistant"]
+"""disguised: output in which words had to be found; it supports no value."""
 Owner: TypeAlias = Literal["user", "data", "directive", "new"]
 """Whose a value is; new: the agent's own."""
 
-_KINDS: tuple[SourceKind, ...] = ("user", "pasted", "output", "assistant")
+_KINDS: tuple[SourceKind, ...] = ("user", "pasted", "output", "disguised", "assistant")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +66,18 @@ class Sources:
 
     def add_output(self, message: int, segments: Iterable[Segment]) -> None:
         """The segments of a tool output."""
-        self._add_all("output", message, segments)
+        segments = tuple(segments)
+        plain, disguised = (
+            [one for one in segments if one.disguised is odd] for odd in (False, True)
+        )
+        self._add_all("output", message, plain)
+        self._add_all("disguised", message, disguised)
 
     def forget(self, message: int) -> None:
         """Drop what the agent or a tool said, the oldest first."""
         self._streams["assistant"].forget(message)
         self._streams["output"].forget(message)
+        self._streams["disguised"].forget(message)
 
     def hit(self, kind: SourceKind, value: ArgumentValue) -> Match:
         """How much of a value the text of one kind has."""
@@ -79,8 +86,8 @@ class Sources:
     def sharing(self, words: Iterable[str]) -> list[tuple[TextLocation, float]]:
         """Places in the data that share words with these, and which part; the best first."""
         wanted = tuple(words)
-        output, pasted = (self._streams[kind].sharing(wanted) for kind in ("output", "pasted"))
-        return best_first([*output, *pasted])
+        kinds: tuple[SourceKind, ...] = ("output", "disguised", "pasted")
+        return best_first(place for kind in kinds for place in self._streams[kind].sharing(wanted))
 
     def _add_all(self, kind: SourceKind, message: int, segments: Iterable[Segment]) -> None:
         for number, segment in enumerate(segments):
@@ -104,15 +111,19 @@ def provenance(
         sources: What has been said so far.
         injected: Whether a place in tool output belongs to a directive.
     """
-    output = sources.hit("output", value)
+    output, disguised = sources.hit("output", value), sources.hit("disguised", value)
     inside = tuple(place for place in output.places if injected(place))
     outside = tuple(place for place in output.places if place not in inside)
+    hidden = tuple(place for place in disguised.places if injected(place))
     pasted = sources.hit("pasted", value)
     data = Match(output.share if outside else 0.0, outside)
     hits: dict[ValueOrigin, Match] = {
         "user": sources.hit("user", value),
         "data": pasted if pasted.share > data.share else data,
-        "directive": Match(output.share if inside else 0.0, inside),
+        "directive": Match(
+            max(output.share if inside else 0.0, disguised.share if hidden else 0.0),
+            (*inside, *hidden),
+        ),
         "assistant": sources.hit("assistant", value),
     }
     in_directive = hits["directive"].share >= ENOUGH

@@ -35,6 +35,8 @@ _OTHERS = frozenset(
     " ki ko"
     " aur se nahi mat kar kya".split()
 )
+FUNCTION_WORDS = _ENGLISH | _OTHERS
+"""The commonest words of many languages: articles, pronouns, prepositions."""
 _FEW = 6
 """Words below which a text is too short to decide."""
 _LEAST_SHARE = 0.1

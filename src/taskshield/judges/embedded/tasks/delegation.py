@@ -277,7 +277,8 @@ _TOLD = re.compile(
     _FLAGS,
 )
 _OURS = re.compile(
-    r"\b(?:i|we)\s+(?!(?:\w+\s+)?(?:want|need|like|would)\b[^,;.]{0,100}\byou\b)[^,;.]{0,40}$", _FLAGS
+    r"\b(?:i|we)\s+(?!(?:\w+\s+)?(?:want|need|like|would)\b[^,;.]{0,100}\byou\b)[^,;.]{0,40}$",
+    _FLAGS,
 )
 _WHERE = re.compile(
     r"\A\s++(?:for\s++)?((?:in|on|under|at)\s++(?!order\b|time\b|total\b)\S.*)", re.DOTALL

@@ -7,7 +7,7 @@ as clean ones, in linear time.
 import re
 from collections.abc import Iterator
 
-from taskshield.judges.embedded.text.control_characters import shown
+from taskshield.judges.embedded.text.control_characters import resolved
 from taskshield.judges.embedded.text.tracked_text import BREAK, Edit
 
 LONG_VALUE = 80
@@ -89,8 +89,8 @@ def _meaning(kind: str, found: str) -> str:
     if kind == "char":
         return _MEANINGS.get(found[1], found[1])
     if kind == "code":
-        return shown(chr(int(found[2:], 16)))
+        return resolved(chr(int(found[2:], 16)))
     if kind == "pair":
         high, low = int(found[2:6], 16), int(found[8:], 16)
-        return shown(chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)))
+        return resolved(chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)))
     return ": " if kind.endswith("_short") else BREAK

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 from html import unescape
 
-from taskshield.judges.embedded.text.control_characters import shown
+from taskshield.judges.embedded.text.control_characters import HINT, resolved
 from taskshield.judges.embedded.text.tracked_text import BREAK, Edit
 
 _TOKEN = re.compile(
-    r"(?P<mark><!--|--!?>|<!\[CDATA\[|\]\]>)"
+    r"(?P<empty><!--\s{0,20}-->)|(?P<mark><!--|--!?>|<!\[CDATA\[|\]\]>)"
     r"|(?P<tag></?[A-Za-z!?][^<>]*>)"
     r"|(?P<entity>&(?:\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
 )
@@ -46,12 +46,14 @@ def edits(text: str) -> Iterator[Edit]:
         return
     for match in _TOKEN.finditer(text):
         start, end = match.span()
-        if match.lastgroup == "mark":
+        if match.lastgroup == "empty":
+            yield Edit(start, end, HINT)
+        elif match.lastgroup == "mark":
             yield Edit(start, end, BREAK)
         elif match.lastgroup == "entity":
-            resolved = unescape(match[0])
-            if resolved != match[0]:
-                yield Edit(start, end, shown(resolved).replace("\xa0", " "))
+            meant = unescape(match[0])
+            if meant != match[0]:
+                yield Edit(start, end, resolved(meant).replace("\xa0", " "))
         else:
             yield from _tag(text, start, end)
 
@@ -85,7 +87,7 @@ def _tag(text: str, start: int, end: int) -> Iterator[Edit]:
         yield from _entities(text, left, right)
         cursor, was_bare = right, value is None
     if cursor == start:
-        yield Edit(start, end, "" if inline else BREAK)
+        yield Edit(start, end, HINT if inline else BREAK)
     else:
         yield Edit(cursor, end, ") " if inline else BREAK)
 
@@ -93,4 +95,4 @@ def _tag(text: str, start: int, end: int) -> Iterator[Edit]:
 def _entities(text: str, start: int, end: int) -> Iterator[Edit]:
     for match in _TOKEN.finditer(text, start, end):
         if match.lastgroup == "entity":
-            yield Edit(*match.span(), shown(unescape(match[0])))
+            yield Edit(*match.span(), resolved(unescape(match[0])))

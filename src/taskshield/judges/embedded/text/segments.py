@@ -11,8 +11,15 @@ from functools import lru_cache
 from taskshield.core import deadline
 from taskshield.judges.embedded.grammar.run_ons import run_on_starts
 from taskshield.judges.embedded.grammar.sentences import cut_points, sentence_ends
-from taskshield.judges.embedded.text import control_characters, lines, literals, markup, obfuscation
-from taskshield.judges.embedded.text.tracked_text import BREAK, Edit, Rewriting
+from taskshield.judges.embedded.text import (
+    control_characters,
+    glued_words,
+    lines,
+    literals,
+    markup,
+    obfuscation,
+)
+from taskshield.judges.embedded.text.tracked_text import BREAK, Disguises, Edit, Rewriting
 
 _NESTINGS = 3
 """JSON in JSON in JSON is read; deeper nesting keeps its backslashes."""
@@ -34,6 +41,8 @@ class Segment:
     """One past its last character in the given text."""
     text: str
     """As a person would read it: no markup, no escapes, single blanks."""
+    disguised: bool = False
+    """Whether words in it had to be found: hidden, encoded, without blanks."""
 
 
 def segments(text: str) -> tuple[Segment, ...]:
@@ -49,12 +58,13 @@ def _found(text: str) -> tuple[Segment, ...]:
     for start, end in _pieces(readable):
         deadline.check()
         words = " ".join(readable[start:end].split())
-        left, right = start, end
+        left, right, disguised = start, end, False
         for step in reversed(steps):
+            disguised = disguised or step.undoes(left, right)
             left, right = step.start(left), step.end(right)
         left = max(left, floor)
         if left < right:
-            found.append(Segment(left, right, words))
+            found.append(Segment(left, right, words, disguised))
             floor = right
     return tuple(found)
 
@@ -65,14 +75,19 @@ _remembered = lru_cache(maxsize=_KEPT)(_found)
 def _steps(text: str) -> list[Rewriting]:
     steps: list[Rewriting] = []
 
-    def apply(edits: Callable[[str], Iterable[Edit]]) -> None:
+    def apply(edits: Callable[[str], Iterable[Edit]], disguises: Disguises | None = None) -> None:
         nonlocal text
-        step = Rewriting(text, edits(text))
+        step = Rewriting(text, edits(text), disguises)
         if step.text != text:
             steps.append(step)
             text = step.text
 
-    apply(control_characters.edits)
+    def find_words() -> None:
+        apply(glued_words.mark_edits, glued_words.are_parted)
+        apply(glued_words.separated_edits, glued_words.are_parted)
+        apply(obfuscation.edits, obfuscation.are_disguised)
+
+    apply(control_characters.edits, control_characters.are_hidden)
     apply(literals.edits)
     for _ in range(_NESTINGS - 1):
         if "\\" not in text or not literals.is_structured(text):
@@ -80,11 +95,11 @@ def _steps(text: str) -> list[Rewriting]:
         apply(literals.edits)
     # Before markup, which drops attributes without words and resolves encodings; and again after
     # it, because entities spell letters. Lines come last: they cut and join wrapped text.
-    apply(obfuscation.edits)
+    find_words()
     bare = text
     apply(markup.edits)
     if text != bare:
-        apply(obfuscation.edits)
+        find_words()
     apply(lines.edits)
     return steps
 

@@ -4,9 +4,9 @@ Every step from raw tool output to readable text is a `Rewriting`. Only the ends
 ever mapped back, so a step costs time by its edits, not by its characters.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable
-from typing import NamedTuple
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeAlias
 
 from taskshield.core import deadline
 
@@ -22,11 +22,18 @@ class Edit(NamedTuple):
     text: str
 
 
+Disguises: TypeAlias = Callable[[str, Edit], bool]
+"""Whether an edit of a text shows words that were disguised."""
+
+
 class Rewriting:
     """A text after edits, with the way back to the text before."""
 
-    def __init__(self, before: str, edits: Iterable[Edit]) -> None:
+    def __init__(
+        self, before: str, edits: Iterable[Edit], disguises: Disguises | None = None
+    ) -> None:
         """Apply edits, which are in order and do not overlap."""
+        self._undone: list[int] = []
         parts: list[str] = []
         self._edits: list[Edit] = []
         self._starts: list[int] = []
@@ -39,11 +46,18 @@ class Rewriting:
             length += edit.start - cursor
             self._edits.append(edit)
             self._starts.append(length)
+            if disguises is not None and disguises(before, edit):
+                self._undone.append(length)
             length += len(edit.text)
             cursor = edit.end
             self._shifts.append(cursor - length)
         parts.append(before[cursor:])
         self.text = "".join(parts) if self._edits else before
+
+    def undoes(self, start: int, end: int) -> bool:
+        """Whether an edit between these positions of the text after showed disguised words."""
+        at = bisect_left(self._undone, start)
+        return at < len(self._undone) and self._undone[at] < end
 
     def start(self, position: int) -> int:
         """Where the character at this position began in the text before."""
