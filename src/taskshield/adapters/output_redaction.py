@@ -1,14 +1,15 @@
 """Removes text from a tool's output and keeps the shape of the output.
 
 For wire formats in which a tool's output is any JSON and its replacement must have the same shape.
-The output is always the one that `tool_output.output_parts` read the decision's message from.
+The output is always the one that `tool_output.output_parts` read the decision's message from. Where
+misaligned words stood in a key, the whole member goes; where they were encoded, the whole value.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from taskshield.adapters.parsing.json_reader import Field
-from taskshield.adapters.parsing.tool_output import output_parts
+from taskshield.adapters.parsing.tool_output import with_changed_words
 from taskshield.core.decisions import Decision
 from taskshield.core.instructions import Span
 from taskshield.core.messages import Text
@@ -30,37 +31,19 @@ def note(decision: Decision) -> str:
 
 
 def redacted(output: Field, decision: Decision) -> object:
-    """The output without its misaligned words. Where their place is not known, no word is left."""
+    """The output without its misaligned words. Where their place is not known, no word is left.
+
+    A list of the very texts of the decision's message is changed text by text.
+    """
     texts = _cleaned(decision)
-    return _rewritten(output, lambda text: next(texts))
+    if output.value == [part.text for part in _texts_of(decision)]:
+        return list(texts)
+    return with_changed_words(output, lambda text: next(texts), gone=REMOVED)
 
 
 def withheld(output: Field) -> object:
     """The output without any words."""
-    return _rewritten(output, lambda text: WITHHELD)
-
-
-def _rewritten(field: Field, change: Callable[[str], str]) -> object:
-    """The same value with each of its texts changed, in the order in which they are read."""
-    value = field.value
-    if isinstance(value, str):
-        return change(value) if value else value
-    if isinstance(value, list):
-        return [_rewritten(element, change) for element in field.elements()]
-    if isinstance(value, dict):
-        return {
-            str(member.key): _rewritten(member, change) if _is_read(member) else member.value
-            for member in field.members()
-        }
-    return value
-
-
-def _is_read(member: Field) -> bool:
-    """Whether words of this member reach the judge; labels, for one, do not."""
-    parent = member.parent
-    kind = None if parent is None else parent["type"].value
-    alone = Field(value={"type": kind, str(member.key): member.value}, key=member.key)
-    return any(isinstance(part, Text) for part in output_parts(alone))
+    return with_changed_words(output, lambda text: WITHHELD, gone=WITHHELD)
 
 
 def _cleaned(decision: Decision) -> Iterator[str]:
@@ -68,19 +51,22 @@ def _cleaned(decision: Decision) -> Iterator[str]:
     removed = _removed(decision)
     ends = [span.end for span in removed]
     start = 0
-    for part in decision.case.message.parts:
-        if isinstance(part, Text):
-            end = start + len(part.text)
-            kept: list[str] = []
-            at = 0
-            for number in range(bisect_right(ends, start), len(removed)):
-                span = removed[number]
-                if span.start >= end:
-                    break
-                kept.append(part.text[at : max(span.start - start, 0)])
-                at = span.end - start
-            yield REMOVED.join([*kept, part.text[at:]])
-            start = end + 1  # texts are joined by one line break
+    for part in _texts_of(decision):
+        end = start + len(part.text)
+        kept: list[str] = []
+        at = 0
+        for number in range(bisect_right(ends, start), len(removed)):
+            span = removed[number]
+            if span.start >= end:
+                break
+            kept.append(part.text[at : max(span.start - start, 0)])
+            at = span.end - start
+        yield REMOVED.join([*kept, part.text[at:]])
+        start = end + 1  # texts are joined by one line break
+
+
+def _texts_of(decision: Decision) -> list[Text]:
+    return [part for part in decision.case.message.parts if isinstance(part, Text)]
 
 
 def _removed(decision: Decision) -> list[Span]:

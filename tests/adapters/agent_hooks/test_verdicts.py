@@ -349,7 +349,7 @@ def test_an_answer_that_would_be_too_large_is_a_deny() -> None:
         with pytest.raises(
             InterceptionBlocked
         ):  # what stands for removed words is longer than they
-            after(host, pay("Bob"), ["Eve!"] * 60_000)
+            after(host, pay("Bob"), ["Eve!", 1] * 40_000)
     assert guard.verdicts[-1]["reason"] == verdicts.TOO_LARGE
 
 

@@ -7,6 +7,8 @@ from taskshield.core.messages import Message, Opaque, Part, Text, ToolCall, text
 
 USE = {"type": "tool_use", "id": "tu", "name": "f", "input": {"a": 1}}
 
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJ"
+
 
 def user(*blocks: object) -> dict[str, object]:
     return {"role": "user", "content": list(blocks)}
@@ -125,25 +127,37 @@ def test_words_in_a_result_are_found_however_deep() -> None:
 
 
 def test_what_cannot_be_read_in_a_result_is_named() -> None:
+    picture = {"type": "base64", "media_type": "image/png", "data": PNG}
     assert read_result(
         content=[
-            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "x"}},
+            {"type": "image", "source": picture},
             {"type": "document", "title": "Plan", "source": {"type": "file", "file_id": "f1"}},
             {"source": {"type": "url", "url": "https://a.example/x.pdf"}},
-            {"type": "image", "data": "aGk=", "mimeType": "image/png"},
-            {"type": "encrypted_code_execution_result", "encrypted_stdout": "x", "stderr": "e"},
-            {"type": "document", "source": {"type": ["odd"], "blob": "x"}},
+            {"type": "image", "data": PNG, "mimeType": "image/png"},
+            {"type": "document", "source": {"type": ["odd"], "blob": PNG}},
+            {"type": "code_execution_output", "file_id": "f2"},
         ]
     ) == (
         Opaque(kind="image"),
-        Text(text="Plan"),
         Opaque(kind="document"),
-        Opaque(kind="source"),
-        Opaque(kind="data"),
-        Opaque(kind="encrypted_stdout"),
-        Text(text="e"),
-        Opaque(kind="blob"),
+        Text(text="Plan"),
+        Text(text="f1"),
+        Text(text="https://a.example/x.pdf"),
+        Opaque(kind="image"),
+        Opaque(kind="document"),
+        Text(text="odd"),
+        Opaque(kind="file_id"),
+        Text(text="f2"),
     )
+
+
+def test_what_a_provider_has_encrypted_is_named_and_in_a_tools_own_result_it_is_read() -> None:
+    sealed = {"type": "encrypted_code_execution_result", "encrypted_stdout": "x", "stderr": "e"}
+    block = {"tool_use_id": "s1", "content": sealed}
+    wire = [{"role": "assistant", "content": [{**block, "type": "code_execution_tool_result"}]}]
+    (message,) = parse(wire).messages
+    assert message.parts == (Opaque(kind="encrypted_stdout"), Text(text="e"))
+    assert read_result(content=[sealed]) == (Text(text="x"), Text(text="e"))
 
 
 def test_pictures_and_documents_of_the_user_are_opaque() -> None:

@@ -140,14 +140,14 @@ def test_files_next_to_the_users_words_are_data(guard: Guard) -> None:
     content: Any = [
         {"type": "text", "text": "Summarise this."},
         {"type": "text-plain", "text": MAIL, "mime_type": "text/plain"},
-        {"type": "image", "base64": "QUJD", "mime_type": "image/png"},
-        {"type": "image", "url": "data:image/png;base64,QUJD"},
+        {"type": "image", "base64": "iVBORw0KGgo=", "mime_type": "image/png"},
+        {"type": "image", "url": "data:image/png;base64,iVBORw0KGgo="},
         {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}},
     ]
     agent.invoke({"messages": [HumanMessage(content)]})
     (said,) = [message for message in judge.seen if message.level is Level.USER]
     assert said.text == "Summarise this." and said.unreadable == ("image", "image", "image_url")
-    assert texts(judge, Level.TOOL) == [MAIL]
+    assert texts(judge, Level.TOOL) == [f"{MAIL}\nhttps://example.com/a.png"]
     assert [item.instruction.text for item in judge.views[-1].tainted] == [INJECTED]
 
 

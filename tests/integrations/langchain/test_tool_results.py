@@ -54,7 +54,7 @@ def one_tool(function: Any, guard: Guard, judge: TableJudge | None = None, **pol
 
 BLOCKS: list[str | dict[Any, Any]] = [
     {"type": "text", "text": MAIL, "id": "b1"},
-    {"type": "image", "base64": "QUJD" * 1000, "mime_type": "image/png"},
+    {"type": "image", "base64": "iVBORw0KGgoA" + "QUJD" * 1000, "mime_type": "image/png"},
     {"type": "text", "text": "Yours, Bob"},
 ]
 
@@ -79,7 +79,7 @@ def test_output_in_blocks_keeps_its_shape_and_its_artifact(guard: Guard) -> None
     assert given == BLOCKS and output.artifact == {"size": 3}
     assert "do not serve the user's tasks" in note["text"]
     (seen,) = [message for message in judge.seen if message.level is Level.TOOL]
-    assert seen.text == f"{MAIL}\nYours, Bob" and seen.unreadable == ("image",)
+    assert seen.text == f"{MAIL}\nb1\nYours, Bob" and seen.unreadable == ("image",)
     (view,) = [view for view in judge.views if view.answered]
     assert view.answered is not None and view.answered.name == "read_blocks"
 

@@ -25,6 +25,8 @@ _LEVELS = {"system": Level.SYSTEM, "user": Level.USER, "assistant": Level.ASSIST
 _WORDS = {"text": "text"}
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 REASONING = frozenset({"thinking", "redacted_thinking"})
+_ENVELOPE = frozenset({"caller", "tool_use_id", "type"})
+"""Members of a result that only say which call it answers; no tool can write them."""
 
 
 def parse(payload: object) -> Conversation:
@@ -90,9 +92,12 @@ def _call(block: Field, index: int, number: int) -> ToolCall:
 
 
 def _result(block: Field) -> Message:
+    by_provider = block["type"].value != "tool_result"
+    rest = {key: value for key, value in block.mapping().items() if key not in _ENVELOPE}
+    output = Field(value=rest, key=block.key, parent=block.parent)
     return Message(
         level=Level.TOOL,
-        parts=filled(output_parts(block)),
+        parts=filled(output_parts(output, sealed=by_provider)),
         answers=block["tool_use_id"].text_or("") or None,
         is_error=block["is_error"].flag() is True or _is_error(block["content"].value),
     )

@@ -28,12 +28,6 @@ Reader = Callable[[BaseMessage], tuple[Message, ...]]
 WRITTEN_BY = "lc_source"
 """LangChain's key in `additional_kwargs` for the sender of a message that is not the user's."""
 
-_MEDIA = frozenset({"base64", "file", "image_url", "input_audio", "video_url"})
-"""Members of a content block that have no words, though they may be long."""
-_LABELS = frozenset({"mime_type"})
-_MEDIA_KINDS = frozenset({"audio", "file", "image", "video"})
-"""Kinds of blocks whose address is not read either; it may contain the whole file."""
-
 
 def read_input(message: BaseMessage) -> tuple[Message, ...]:
     """Read a message in the input of a run."""
@@ -134,14 +128,6 @@ def blocks(content: Content) -> list[Block]:
     return [content] if isinstance(content, str) else content
 
 
-def readable(block: Block) -> Block:
-    """The part of a block that can have words."""
-    if isinstance(block, str):
-        return block
-    unread = _LABELS | _media(block)
-    return {key: value for key, value in block.items() if key not in unread}
-
-
 def _user_messages(message: HumanMessage) -> tuple[Message, ...]:
     """The user's words, and the words of attachments, which are data."""
     words = text_message(Level.USER, _text(message))
@@ -163,17 +149,4 @@ def _is_text(block: Block) -> bool:
 
 
 def _words(given: Sequence[Block]) -> tuple[Part, ...]:
-    words = output_parts(checked(Field(value=[readable(block) for block in given], key="content")))
-    media = [
-        Opaque(kind=str(block.get("type")))
-        for block in given
-        if isinstance(block, dict) and _media(block)
-    ]
-    return (*filled(words), *media)
-
-
-def _media(block: dict[Any, Any]) -> set[Any]:
-    """The members of a block that have no words."""
-    wordless = _MEDIA.intersection(block)
-    has_address = block.get("type") in _MEDIA_KINDS and "url" in block
-    return {*wordless, "url"} if has_address else {*wordless}
+    return filled(output_parts(checked(Field(value=list(given), key="content"))))

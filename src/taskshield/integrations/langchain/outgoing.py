@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from langchain.agents.middleware.human_in_the_loop import RejectDecision
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
@@ -19,7 +19,6 @@ from taskshield.integrations.langchain.incoming import (
     is_authoritative,
     last_answer,
     read_call,
-    readable,
 )
 
 MARK = "taskshield"
@@ -115,12 +114,8 @@ def _replaced(content: Content, decision: Decision) -> Content:
 
 
 def _redacted(blocks: list[Block], decision: Decision) -> list[Block]:
-    words = Field(value=[readable(block) for block in blocks], key="content")
-    cleaned = cast(list[Any], output_redaction.redacted(words, decision))
-    return [
-        {**block, **clean} if isinstance(block, dict) else clean
-        for block, clean in zip(blocks, cleaned, strict=True)
-    ]
+    words = Field(value=blocks, key="content")
+    return cast(list[Block], output_redaction.redacted(words, decision))
 
 
 def _with_note(content: Content, note: str) -> Content:

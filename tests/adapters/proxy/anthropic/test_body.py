@@ -39,7 +39,7 @@ REQUEST: Body = {
                     "tool_use_id": "b",
                     "content": [
                         {"type": "text", "text": "two"},
-                        {"type": "image", "source": {"type": "base64", "data": "aa"}},
+                        {"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo="}},
                     ],
                 },
             ],

@@ -1,0 +1,149 @@
+"""Text that stands in a string in an encoding: base64, hexadecimal digits, a `data:` URL.
+
+Owns what a string decodes to, and whether it is the bytes of a picture, a sound or a document. Only
+whole strings are decoded; judges decode what stands within a text. Linear in the length.
+"""
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections import Counter
+from collections.abc import Sequence
+from urllib.parse import unquote_to_bytes
+
+_SHORTEST = 16
+"""Characters; shorter strings are words and ids more often than encodings."""
+_LEVELS = 3
+"""How often a text may be encoded in itself."""
+_HEAD = 64
+"""Characters of base64 in which the beginning of a file is recognised."""
+_WINDOW, _MOST_LETTERS = 256, 64
+"""Of so many characters of a file, fewer than so many stand in runs that look like words."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{4,}+(?:\s{1,4}+[A-Za-z0-9+/_-]++)*+={0,2}+\s*+", re.ASCII)
+_WRAPPED = re.compile(r"(?:[A-Za-z0-9+/_-]{60,}+\r?\n)*+[A-Za-z0-9+/_-]*+={0,2}+\s?", re.ASCII)
+_RUN = re.compile(r"[a-z]{5,}+|[A-Z]{5,}+")
+_HEX = re.compile(r"(?:[0-9A-Fa-f]{2})++")
+_DATA_URL = re.compile(r"data:([\w.+/-]*+)((?:;[\w.=+-]++)*+),", re.ASCII | re.IGNORECASE)
+_URL_SAFE = str.maketrans("-_", "+/")
+_BLANKS = re.compile(r"\s+")
+_UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffd]")
+_LETTER = re.compile(r"[^\W\d_]")
+_FILES = (
+    b"\x89PNG\r\n\x1a\n",
+    b"\xff\xd8\xff",
+    b"GIF87a",
+    b"GIF89a",
+    b"BM",
+    b"II*\x00",
+    b"MM\x00*",
+    b"%PDF-",
+    b"RIFF",
+    b"OggS",
+    b"fLaC",
+    b"ID3",
+    b"\xff\xfb",
+    b"\xff\xf3",
+    b"\xff\xf1",
+    b"\x1aE\xdf\xa3",
+    b"PK\x03\x04",
+    b"\x1f\x8b",
+    b"\x00\x00\x01\x00",
+    b"\x00\x00\x01\xba",
+    b"\x00\x00\x01\xb3",
+    b"FORM",
+)
+"""How pictures, sounds, films, PDF, office documents and archives begin."""
+_MP4 = b"ftyp"
+"""What MP4, AVIF and HEIC have at the fifth byte."""
+
+
+def decoded(text: str) -> str | None:
+    """The text behind a string that is an encoding and nothing else; None where there is none."""
+    found = None
+    for _ in range(_LEVELS if len(text) >= _SHORTEST else 0):
+        content = _content(text)
+        read = None if content is None else _read(content)
+        if read is None:
+            break
+        found = text = read
+    return found
+
+
+def spelled(numbers: Sequence[object]) -> str | None:
+    """The text that a list of character codes or bytes spells."""
+    if len(numbers) < _SHORTEST or not all(_is_code(each) for each in numbers):
+        return None
+    codes = [each for each in numbers if isinstance(each, int)]
+    if max(codes) < 256 and (read := _read(bytes(codes))) is not None:
+        return read
+    text = "".join(map(chr, codes))
+    return text if _reads(text) else None
+
+
+def is_media(text: str) -> bool:
+    """Whether a string is a whole file that is no text: in base64, or in a `data:` URL."""
+    url = _DATA_URL.match(text)
+    body = text if url is None else text[url.end() :]
+    if _WRAPPED.fullmatch(body) is None or _has_glued_words(body):
+        return False
+    head = _bytes(_BLANKS.sub("", body[: 2 * _HEAD])[:_HEAD])
+    return head is not None and (head.startswith(_FILES) or head[4:8] == _MP4)
+
+
+def _has_glued_words(body: str) -> bool:
+    """Whether a part of it is written for readers: such a string only begins like a file."""
+    letters = Counter[int]()
+    for run in _RUN.finditer(body):
+        repeated = 3 if len(run[0]) < 12 else 7  # files repeat some bytes, words do not
+        if len(set(run[0][:_WINDOW])) > repeated:
+            letters[run.start() // _WINDOW] += len(run[0])
+    return max(letters.values(), default=0) > _MOST_LETTERS
+
+
+def _content(text: str) -> bytes | None:
+    url = _DATA_URL.match(text)
+    if url is not None:
+        body = text[url.end() :]
+        return _bytes(body) if "base64" in url[2].lower() else unquote_to_bytes(body)
+    text = text.strip()
+    if len(text) < _SHORTEST or text.isdecimal():
+        return None  # numbers decode to anything
+    if _HEX.fullmatch(text):
+        return bytes.fromhex(text)
+    return _bytes(text) if _BASE64.fullmatch(text) else None
+
+
+def _bytes(text: str) -> bytes | None:
+    text = _BLANKS.sub("", text).rstrip("=").translate(_URL_SAFE)
+    try:
+        return b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (Error, ValueError):
+        return None
+
+
+def _read(content: bytes) -> str | None:
+    wide = content.count(0) * 3 > len(content)  # every other byte of Latin letters in UTF-16
+    encodings = ("utf-16-le", "utf-16-be") if wide else ("utf-8-sig", "utf-16")
+    for encoding in encodings:
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if _reads(text) and (encoding != "utf-16" or content[:2] in (b"\xff\xfe", b"\xfe\xff")):
+            return text
+    return None
+
+
+def _reads(text: str) -> bool:
+    """Whether a text is words, and hardly anything else."""
+    if len(text) < 4 or len(_UNSHOWN.findall(text)) * 50 > len(text):
+        return False
+    letters = len(_LETTER.findall(text))
+    blanks = len(text.split()) - 1
+    if (letters + blanks) * 2 < len(text):
+        return False
+    return blanks > 0 or letters * 2 <= len(text.encode("utf-8", "replace")) or letters > 24
+
+
+def _is_code(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 8 < value < 0x110000
