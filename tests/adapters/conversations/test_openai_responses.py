@@ -141,7 +141,10 @@ def test_a_tool_that_ran_at_the_provider_is_a_call_and_its_output() -> None:
     [
         (output("c", [{"type": "input_text", "text": "x"}]), (Text(text="x"),), "c"),
         (
-            output("c", [{"type": "input_image", "image_url": "data:x"}, {"text": "y"}]),
+            output(
+                "c",
+                [{"type": "input_image", "image_url": "data:image/png;base64,QUJD"}, {"text": "y"}],
+            ),
             (Opaque(kind="input_image"), Text(text="y")),
             "c",
         ),
@@ -149,7 +152,10 @@ def test_a_tool_that_ran_at_the_provider_is_a_call_and_its_output() -> None:
             {
                 "type": "computer_call_output",
                 "call_id": "c",
-                "output": {"type": "computer_screenshot", "image_url": "data:x"},
+                "output": {
+                    "type": "computer_screenshot",
+                    "image_url": "data:image/png;base64,QUJD",
+                },
             },
             (Opaque(kind="computer_screenshot"),),
             "c",
@@ -185,7 +191,7 @@ def test_outputs_of_every_kind_are_at_tool_level(
 
 
 def test_a_picture_is_not_read() -> None:
-    drawn = {"type": "image_generation_call", "id": "i", "result": "aGk=" * 100}
+    drawn = {"type": "image_generation_call", "id": "i", "result": "iVBORw0KGgoA" + "aGkK" * 100}
     assert parse([drawn]).messages[1].parts == (Opaque(kind="image"),)
 
 

@@ -9,6 +9,7 @@ from google.adk.tools._request_input_tool import request_input
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
+from taskshield import Level
 from tests.integrations.google_adk.agents import (
     INJECTED,
     MAIL,
@@ -90,3 +91,29 @@ async def answered(runner: Runner, answer: str) -> None:
     (asked,) = [each for event in events for each in event.get_function_calls()]
     later = types.FunctionResponse(id=asked.id, name=asked.name, response={"result": answer})
     await talk(runner, types.Part(function_response=later))
+
+
+@pytest.mark.shows(SURFACE, "tool output")
+def test_a_file_that_is_a_text_is_read_and_goes_when_it_is_redacted() -> None:
+    note = types.Part.from_bytes(data=MAIL.encode(), mime_type="text/plain")
+
+    def read_mail() -> Any:
+        return ["One mail.", note]
+
+    office, script = Office(), Script([[READ], [says("Done.")]])
+    agent = office.agent(script, tools=[read_mail])
+    runner = office.runner(agent, office.shield(output="redact"))
+    events = asyncio.run(talk(runner, TASK))
+    (answer,) = events[1].get_function_responses()
+    assert answer.response is not None and "removed by Task Shield" in answer.response["result"]
+    assert not answer.parts and INJECTED not in script.heard[1]
+
+
+def test_a_text_file_beside_the_users_words_is_data() -> None:
+    note = types.Part.from_bytes(data=MAIL.encode(), mime_type="application/octet-stream")
+    office = Office()
+    runner = office.runner(office.agent(Script([[says("Done.")]])))
+    asyncio.run(talk(runner, note))
+    assert all(INJECTED not in task.text for each in office.decisions for task in each.case.tasks)
+    (read,) = [each for each in office.decisions if each.case.message.level is Level.TOOL]
+    assert INJECTED in read.case.message.text

@@ -20,6 +20,7 @@ from pydantic_ai import (
 )
 from pydantic_ai.toolsets import ExternalToolset
 
+from taskshield import Level
 from tests.integrations.pydantic_ai.agents import (
     HIJACKED,
     INJECTED,
@@ -137,3 +138,27 @@ def test_files_in_results_are_kept_when_the_text_changes() -> None:
     text, picture = content
     assert "do not serve the user's" in text and picture == image
     assert any(decision.unreadable == ("binary",) for decision in office.decisions)
+
+
+@pytest.mark.shows(SURFACE, "tool output")
+def test_a_file_that_is_a_text_is_read_and_goes_when_it_is_redacted() -> None:
+    note = BinaryContent(MAIL.encode(), media_type="text/plain")
+
+    def read_mail() -> list[Any]:
+        return ["One mail.", note]
+
+    office, script = Office(), Script([calls(READ), says("Done.")])
+    shield = office.shield(output="redact")
+    result = office.agent(script, shield, tools=[read_mail]).run_sync(TASK)
+    content = results(result.all_messages())["read"].content
+    assert INJECTED not in str(content) and "removed by Task Shield" in str(content)
+    assert note not in (content if isinstance(content, list) else [content])
+
+
+def test_a_text_file_beside_the_users_words_is_data() -> None:
+    note = BinaryContent(MAIL.encode(), media_type="application/octet-stream")
+    office = Office()
+    office.agent(Script([says("Done.")])).run_sync([TASK, note])
+    assert all(INJECTED not in task.text for each in office.decisions for task in each.case.tasks)
+    (read,) = [each for each in office.decisions if each.case.message.level is Level.TOOL]
+    assert read.misaligned

@@ -27,7 +27,6 @@ _LEVELS = {
     "tool": Level.TOOL,
     "function": Level.TOOL,
 }
-_MEDIA = ("image_url", "input_image", "input_audio", "file", "input_file")
 _WORDS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 
 
@@ -65,12 +64,10 @@ def _message(field: Field, index: int, unanswered: Sequence[ToolCall]) -> Messag
 
 def _parts(field: Field, level: Level) -> Iterator[Part]:
     content = field["content"]
-    if isinstance(content.value, list):
-        for element in content.elements():
-            if level is Level.TOOL and element["type"].text() not in (*_WORDS, *_MEDIA):
-                yield from output_parts(element)  # servers pass on what their tools return
-            else:
-                yield part(element, _WORDS)
+    if isinstance(content.value, list) and level is Level.TOOL:
+        yield from output_parts(content)  # servers pass on what their tools return
+    elif isinstance(content.value, list):
+        yield from (part(element, _WORDS) for element in content.elements())
     elif isinstance(content.value, str):
         yield Text(text=content.value)
     elif content.given:

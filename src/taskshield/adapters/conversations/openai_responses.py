@@ -7,7 +7,7 @@ fact. What an item only refers to (`item_reference`, a stored prompt, an earlier
 read here.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from taskshield.adapters.parsing import tool_specs
@@ -41,7 +41,6 @@ _TOOL_LISTS = frozenset({"mcp_list_tools", "additional_tools"})
 _CALLS = frozenset({"mcp_approval_request", "program"})
 _NAMED = frozenset({"function_call", "custom_tool_call", "mcp_call", "mcp_approval_request"})
 _OUTPUTS = frozenset({"program_output", "tool_search_output", "mcp_approval_response"})
-_MEDIA = frozenset({"input_image", "input_file", "computer_screenshot"})
 _WRITTEN = {
     "code_interpreter_call": "code",
     "custom_tool_call": "input",
@@ -54,7 +53,7 @@ _WRITTEN = {
 """Where calls keep what the model wrote. Of other calls, all that is no label is an argument."""
 _RESULTS = ("output", "outputs", "results", "result", "error", "reason")
 """Where items keep what a tool returned."""
-_LABELS = frozenset({"id", "call_id", "type", "status", "caller", *_RESULTS})
+_LABELS = frozenset({"id", "call_id", "approval_request_id", "type", "status", "caller", *_RESULTS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,29 +199,27 @@ def _qualified(space: str, name: str) -> str:
 
 
 def _output(item: Field, answers: str | None) -> Message:
-    parts = [part for key in _RESULTS for part in _result(item[key])]
-    if item["type"].value == "image_generation_call":
-        parts = [Opaque(kind="image")]
     return Message(
         level=Level.TOOL,
-        parts=filled(parts),
+        parts=filled(output_parts(_returned(item))),
         answers=answers,
         is_error=item["error"].given,
     )
 
 
-def _result(field: Field) -> Iterator[Part]:
-    """Everything in a result that can be read. Pictures may stand in it as long strings."""
-    if isinstance(field.value, list):
-        for element in field.elements():
-            yield from _result(element)
-        return
-    value = field.value
-    kind = value.get("type") if isinstance(value, dict) else None
-    if isinstance(kind, str) and kind in _MEDIA:
-        yield Opaque(kind=kind)
-    else:
-        yield from output_parts(field)
+def _returned(item: Field) -> Field:
+    """What a tool returned; in an item that holds nothing else, all members that are no labels."""
+    members = item.mapping()
+    names = [*_RESULTS, *members] if is_output(item["type"].value) else _RESULTS
+    given = [members[name] for name in dict.fromkeys(names) if _holds_words(members, name)]
+    if item["type"].value == "image_generation_call":
+        given = [{"type": "image", "result": each} for each in given]
+    value = given[0] if len(given) == 1 and not isinstance(given[0], str) else given
+    return Field(value=value, key=item.key, parent=item.parent)
+
+
+def _holds_words(members: Mapping[str, object], name: str) -> bool:
+    return members.get(name) is not None and (name in _RESULTS or name not in _LABELS)
 
 
 def _tools(root: Field) -> Iterator[ToolSpec]:

@@ -80,6 +80,16 @@ def spelled(numbers: Sequence[object]) -> str | None:
     return text if _reads(text) else None
 
 
+def text_of_file(content: bytes, media_type: str | None) -> str | None:
+    """The words of a file that is a text, whatever it calls itself; None for any other."""
+    if content.startswith(_FILES):
+        return None
+    read = _read(content)
+    if read is not None or media_type is None or not media_type.startswith("text/"):
+        return read
+    return None if b"\x00" in content else content.decode("utf-8", "replace") or None
+
+
 def is_media(text: str) -> bool:
     """Whether a string is a whole file that is no text: in base64, or in a `data:` URL."""
     url = _DATA_URL.match(text)
@@ -87,7 +97,9 @@ def is_media(text: str) -> bool:
     if _WRAPPED.fullmatch(body) is None or _has_glued_words(body):
         return False
     head = _bytes(_BLANKS.sub("", body[: 2 * _HEAD])[:_HEAD])
-    return head is not None and (head.startswith(_FILES) or head[4:8] == _MP4)
+    if head is None:
+        return False
+    return len(body) < _SHORTEST or head.startswith(_FILES) or head[4:8] == _MP4
 
 
 def _has_glued_words(body: str) -> bool:

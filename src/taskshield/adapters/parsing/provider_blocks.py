@@ -64,6 +64,7 @@ _PLACES = frozenset(
     ).split()
 )
 """Members in which such a block has its content, or says where it is."""
+_BYTES = frozenset({"base64", "blob", "data", "file_data", "image_url", "result", "url"})
 _BLOCK_MEMBERS = frozenset({"format", "media_type", "mimeType", "mime_type", "type"})
 """A file stands only beside one of these; elsewhere it is a string like any other."""
 
@@ -92,6 +93,7 @@ def unread_kind(block: Mapping[str, object]) -> str | None:
 def is_file(block: Mapping[str, object], key: str) -> bool:
     """Whether a member is a whole picture, sound or document, where a block has one."""
     value = block[key]
-    if key not in _PLACES or not isinstance(value, str):
+    if key not in _BYTES or not isinstance(value, str):
         return False
-    return (value.startswith("data:") or not _BLOCK_MEMBERS.isdisjoint(block)) and is_media(value)
+    declared = value.startswith("data:") or not _BLOCK_MEMBERS.isdisjoint(block)
+    return declared and is_media(value)

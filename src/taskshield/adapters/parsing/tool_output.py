@@ -123,8 +123,8 @@ class _Walk:
             if not noted:
                 self._note(key)
             return member
-        if key == "file_id" and not noted:
-            self._note(key)
+        if key == "file_id" and not noted and "text" not in block:
+            self._note(key)  # the file's words are not here
         return self.value(member, noted=noted)
 
     def _is_sealed(self, key: str, member: object) -> bool:

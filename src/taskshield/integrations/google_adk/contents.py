@@ -16,6 +16,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from taskshield.adapters.parsing import tool_specs
+from taskshield.adapters.parsing.encoded_text import text_of_file
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Part, Text, ToolCall, text_message
@@ -56,8 +57,31 @@ def user_parts(parts: Iterable[types.Part]) -> Iterator[Part]:
         elif response is not None and response.name == REQUEST_INPUT_FUNCTION_CALL_NAME:
             for value in (response.response or {}).values():
                 yield Text(text=as_text(value))
-        elif part.inline_data is not None or part.file_data is not None:
+        elif part.file_data is not None or (part.inline_data and words_of(part) is None):
             yield Opaque(kind="media")
+
+
+def attachments(parts: Iterable[types.Part]) -> Iterator[Message]:
+    """The words of files beside the user's own, which are data."""
+    texts = (words_of(part) for part in parts)
+    found = tuple(Text(text=text) for text in texts if text is not None)
+    if found:
+        yield Message(level=Level.TOOL, parts=found)
+
+
+def words_of(part: types.Part) -> str | None:
+    """What a file in a part says if it is a text; None for all other parts."""
+    blob = part.inline_data
+    if blob is None or blob.data is None:
+        return None
+    return text_of_file(blob.data, blob.mime_type)
+
+
+def output_parts(text: str, media: Iterable[types.Part]) -> tuple[Part, ...]:
+    """A result's text, and what can be read of its media."""
+    texts = (words_of(part) for part in media)
+    found = (Opaque(kind="media") if words is None else Text(text=words) for words in texts)
+    return (Text(text=text), *found)
 
 
 def calls_of(parts: Iterable[types.Part]) -> Iterator[ToolCall]:
@@ -80,7 +104,9 @@ def messages_of(events: Sequence[Event]) -> Iterator[Message]:
         user = tuple(user_parts(parts))
         if event.author == "user" and user:
             yield Message(level=Level.USER, parts=user)
-        elif event.author != "user" and not event.get_function_responses():
+        if event.author == "user":
+            yield from attachments(parts)
+        if event.author != "user" and not event.get_function_responses():
             text = text_message(Level.ASSISTANT, "\n".join(texts_of(parts)))
             yield replace(text, tool_calls=tuple(calls_of(parts)))
 

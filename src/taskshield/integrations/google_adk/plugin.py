@@ -25,19 +25,22 @@ from taskshield.api.sessions import AsyncSession
 from taskshield.api.shields import AsyncShield
 from taskshield.core.decisions import Decision
 from taskshield.core.levels import Level
-from taskshield.core.messages import Message, Opaque, Part, Text, ToolCall, text_message
+from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.engine.tool_functions import as_json, as_text
 from taskshield.integrations.approvals import record_approval
 from taskshield.integrations.google_adk.contents import (
     QUESTIONS,
+    attachments,
     calls_of,
     messages_of,
     new_call_id,
+    output_parts,
     parts_of,
     specs_of,
     texts_of,
     user_parts,
     without_media,
+    words_of,
 )
 from taskshield.integrations.google_adk.control_tools import CONTROL_TOOLS, is_control_tool
 
@@ -91,6 +94,8 @@ class TaskShieldPlugin(BasePlugin):
         words = tuple(user_parts(parts))
         if words:
             await guard.session.add(Message(level=Level.USER, parts=words))
+        for message in attachments(parts):
+            await guard.session.add(message)
         return None if parts == given else user_message.model_copy(update={"parts": parts})
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
@@ -176,11 +181,12 @@ class TaskShieldPlugin(BasePlugin):
         guard = await self._guard(tool_context)
         media: list[types.Part] = []
         text = as_text(without_media(result, media))
-        parts: tuple[Part, ...] = (Text(text=text), *(Opaque(kind="media") for _ in media))
-        decision = await guard.session.add(Message(level=Level.TOOL, parts=parts, answers=id))
-        if decision.content == text:
+        output = Message(level=Level.TOOL, parts=output_parts(text, media), answers=id)
+        decision = await guard.session.add(output)
+        if decision.content == output.text:
             return None
-        return {"result": decision.content, **({"media": media} if media else {})}
+        unread = [part for part in media if words_of(part) is None]
+        return {"result": decision.content, **({"media": unread} if unread else {})}
 
     async def on_event_callback(
         self, *, invocation_context: InvocationContext, event: Event

@@ -37,10 +37,13 @@ from taskshield.integrations.pydantic_ai.messages import (
     items_of,
     messages_of,
     newest_session,
+    output_of,
     parts_of,
+    prompt_messages,
     spec_of,
     system_text,
     text_of,
+    unread_files,
     with_files,
 )
 
@@ -110,7 +113,8 @@ class _GuardedRun(hooks.AbstractCapability[Any]):
         if not self._session.state.system and (system := system_text(ctx.messages)):
             await self._session.add(text_message(Level.SYSTEM, system))
         if self._prompt is not None:
-            await self._session.add(Message(level=Level.USER, parts=tuple(parts_of(self._prompt))))
+            for message in prompt_messages(self._prompt):
+                await self._session.add(message)
             self._prompt = None
         if isinstance(ctx.messages[-1], chat.ModelRequest):
             self._store_session_in(ctx.messages[-1])
@@ -122,7 +126,7 @@ class _GuardedRun(hooks.AbstractCapability[Any]):
         """Check the model's words and all its calls together."""
         for part in response.parts:
             if isinstance(part, chat.NativeToolReturnPart):  # the model has read it already
-                await self._session.tool_output(part.tool_call_id, part.model_response_str())
+                await self._session.add(output_of(part))
         calls = [call for call in response.tool_calls if not is_output_tool(ctx, call.tool_name)]
         answers = [call for call in response.tool_calls if is_output_tool(ctx, call.tool_name)]
         words = [text_of(response), *(call.args_as_json_str() for call in answers)]
@@ -266,19 +270,17 @@ class _GuardedRun(hooks.AbstractCapability[Any]):
         decision = await self._session.add(Message(level=Level.TOOL, parts=parts, answers=call_id))
         if decision.content == decision.case.message.text:
             return result
-        files = [item for item in extra if not isinstance(item, str | chat.TextContent)]
-        joined = with_files(decision.content, [*value.files, *files])
+        joined = with_files(decision.content, unread_files([*value.files, *extra]))
         return replace(returned, return_value=joined, content=None)
 
     async def _checked_part(self, part: chat.ToolReturnPart) -> chat.ToolReturnPart:
         """The same for a result that is part of a message: an error, or a result from outside."""
-        text = part.model_response_str(wrap_if_error=False)
-        id, failed = part.tool_call_id, part.outcome != "success"
-        self._answered.add(id)
-        decision = await self._session.tool_output(id, text, is_error=failed)
-        if decision.content == text:
+        output = output_of(part)
+        self._answered.add(part.tool_call_id)
+        decision = await self._session.add(output)
+        if decision.content == output.text:
             return part
-        return replace(part, content=with_files(decision.content, part.files))
+        return replace(part, content=with_files(decision.content, unread_files(part.files)))
 
     async def _checked_foreign(
         self, ctx: Context, part: chat.ModelRequestPart

@@ -8,7 +8,8 @@ from pydantic_ai import RunContext, ToolDefinition
 from pydantic_ai import messages as chat
 
 from taskshield.adapters.parsing import tool_specs
-from taskshield.adapters.parsing.json_reader import Field
+from taskshield.adapters.parsing.encoded_text import text_of_file
+from taskshield.adapters.parsing.json_reader import Field, filled
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Part, Text, ToolCall, text_message
 from taskshield.core.tools import ToolSpec
@@ -42,13 +43,33 @@ def messages_of(history: Sequence[chat.ModelMessage]) -> Iterator[Message]:
             yield replace(text, tool_calls=tuple(calls.values()))
             continue
         results = [part for part in message.parts if isinstance(part, chat.ToolReturnPart)]
-        for result in results:
-            output = text_message(Level.TOOL, result.model_response_str(wrap_if_error=False))
-            yield replace(output, answers=result.tool_call_id, is_error=result.outcome != "success")
-        level = Level.TOOL if results else Level.USER
+        yield from map(output_of, results)
         for part in message.parts:
-            if isinstance(part, chat.UserPromptPart):
-                yield Message(level=level, parts=tuple(parts_of(part.content)))
+            if isinstance(part, chat.UserPromptPart) and results:
+                yield Message(level=Level.TOOL, parts=tuple(parts_of(part.content)))
+            elif isinstance(part, chat.UserPromptPart):
+                yield from prompt_messages(part.content)
+
+
+def prompt_messages(content: Prompt) -> Iterator[Message]:
+    """The user's own words, and the words of files beside them, which are data."""
+    items = items_of(content)
+    files = tuple(Text(text=words) for item in items if (words := words_of_file(item)) is not None)
+    own = [item for item in items if words_of_file(item) is None]
+    yield Message(level=Level.USER, parts=tuple(parts_of(own)))
+    if files:
+        yield Message(level=Level.TOOL, parts=files)
+
+
+def output_of(result: chat.BaseToolReturnPart) -> Message:
+    """The result of a tool, with its files."""
+    text = result.model_response_str(wrap_if_error=False)
+    return Message(
+        level=Level.TOOL,
+        parts=filled((Text(text=text), *parts_of(result.files))),
+        answers=result.tool_call_id,
+        is_error=result.outcome != "success",
+    )
 
 
 def system_text(messages: Sequence[chat.ModelMessage]) -> str:
@@ -84,8 +105,23 @@ def parts_of(content: Prompt) -> Iterator[Part]:
             yield Text(text=item)
         elif isinstance(item, chat.TextContent):
             yield Text(text=item.content)
+        elif (words := words_of_file(item)) is not None:
+            yield Text(text=words)
         else:
             yield Opaque(kind=item.kind)
+
+
+def words_of_file(item: chat.UserContent) -> str | None:
+    """What a file says if it is a text; None for all other content."""
+    if not isinstance(item, chat.BinaryContent):
+        return None
+    return text_of_file(item.data, item.media_type)
+
+
+def unread_files(items: Sequence[chat.UserContent]) -> list[chat.UserContent]:
+    """The files that no judge can read."""
+    words = (str, chat.TextContent)
+    return [item for item in items if not isinstance(item, words) and words_of_file(item) is None]
 
 
 def call_of(part: chat.ToolCallPart) -> ToolCall:
