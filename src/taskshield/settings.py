@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from taskshield.core.errors import ConfigError
 from taskshield.core.judge_options import CascadeOptions, CascadeOutage, Scheme, TaskReader
+from taskshield.core.messages import ContextKind
 from taskshield.core.policy import (
     ObjectivesMode,
     OutageResponse,
@@ -64,6 +65,9 @@ class PolicySettings(_Section):
     """Risk tier by tool name; wins over the inferred tier."""
     objectives: ObjectivesMode = "auto"
     """Whether steps must also serve the objectives of the system message."""
+    trusted_context: frozenset[ContextKind] = frozenset()
+    """Text of an agent's host that is not data: "project_file", "system_message" (both count as the
+    system message), "text_beside_result" (counts as the user's words)."""
     history_tokens: Count = 32_000
     """Tokens of the past that a session keeps and a judge may see, besides the user's messages."""
 
@@ -81,6 +85,7 @@ class PolicySettings(_Section):
             epsilon=self.epsilon,
             tiers=self.tiers,
             objectives=self.objectives,
+            trusted_context=self.trusted_context,
             history_tokens=self.history_tokens,
         )
 

@@ -5,9 +5,9 @@ Plain values. Wire formats belong to `adapters`; what a message means is for jud
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from taskshield.core.errors import WireFormatError
 from taskshield.core.json_limits import read_json
@@ -16,6 +16,15 @@ from taskshield.core.tools import ToolSpec
 
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 JsonObject: TypeAlias = Mapping[str, Json]
+
+
+ContextKind = Literal["project_file", "system_message", "text_beside_result"]
+"""What the text of a host is, where policy may trust it.
+
+- project_file: a file with a project's instructions for agents, such as CLAUDE.md
+- system_message: a system message after the conversation has begun
+- text_beside_result: text beside the result of a tool in a user message of Anthropic's format
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +85,8 @@ class Message:
     """For tool output: the id of the call that produced it."""
     is_error: bool = False
     """For tool output: whether the tool reported a failure."""
+    context: ContextKind | None = field(default=None, compare=False)
+    """For text of a host that counts as tool output: what it is. Not stored."""
 
     @property
     def text(self) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from taskshield.core.messages import ContextKind
 from taskshield.core.tools import Tier
 
 Response = Literal["observe", "revise", "escalate", "block"]
@@ -76,5 +77,8 @@ class Policy:
     """Risk tier by tool name; wins over the inferred tier."""
     objectives: ObjectivesMode = "auto"
     """Whether steps must also serve the objectives of the system message."""
+    trusted_context: frozenset[ContextKind] = frozenset()
+    """Text of a host that is not data: project files and later system messages count as the system
+    message, text beside results as the user's words."""
     history_tokens: int = 32_000
     """Tokens of the past that a session keeps and a judge may see, besides the user's messages."""

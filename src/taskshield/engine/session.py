@@ -32,7 +32,7 @@ from taskshield.engine.cases import (
 from taskshield.engine.decide import decide
 from taskshield.engine.state import after, new_tasks, with_approval, with_objectives
 from taskshield.engine.tool_functions import arguments_of, as_json, guarded_call, is_async, spec_of
-from taskshield.engine.view import answered_call, has_unread_system, tiers, view
+from taskshield.engine.view import answered_call, has_unread_system, tiers, view, with_trust
 
 Arguments = Mapping[str, object] | str
 """Tool arguments: an object, or the text that the model wrote."""
@@ -118,6 +118,7 @@ class EngineSession:
         started = time.perf_counter()
         if len({call.id for call in message.tool_calls}) < len(message.tool_calls):
             raise ConversationError("Two tool calls of the message have the same id.")
+        message = with_trust(message, self._policy)
         async with self._goals_lock:
             case = self._case(message)
             self._state = replace(self._state, messages=case.index + 1)

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from taskshield.core.instructions import TaintedDirective
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
-from taskshield.core.messages import Message, ToolCall
+from taskshield.core.messages import ContextKind, Message, ToolCall
 from taskshield.core.policy import Policy
 from taskshield.core.session_state import SessionState
 from taskshield.core.tools import Tier
@@ -17,6 +18,20 @@ _TAINTED_SHOWN = 20
 """Tainted directives that a judge sees for one message: those most like it."""
 _COMPARED = 20_000
 """Characters of a text that are compared with tainted directives."""
+
+_TRUSTED: Mapping[ContextKind, Level] = {
+    "project_file": Level.SYSTEM,
+    "system_message": Level.SYSTEM,
+    "text_beside_result": Level.USER,
+}
+"""The level of a host's text that policy trusts."""
+
+
+def with_trust(message: Message, policy: Policy) -> Message:
+    """The message with the level that its text has under this policy."""
+    if message.context is None or message.context not in policy.trusted_context:
+        return message
+    return replace(message, level=_TRUSTED[message.context], context=None)
 
 
 def view(state: SessionState, message: Message, policy: Policy) -> SessionView:

@@ -45,12 +45,12 @@ def test_text_and_calls_of_one_message_stay_together() -> None:
     )
 
 
-def test_results_in_a_user_message_are_tool_level_and_its_text_is_the_users() -> None:
+def test_results_in_a_user_message_and_what_stands_beside_them_are_tool_level() -> None:
     wire = user(text("before"), result(content="data", is_error=True), text("after"))
     assert parse([wire]).messages == (
-        text_message(Level.USER, "before"),
+        text_message(Level.TOOL, "before"),
         Message(level=Level.TOOL, parts=(Text(text="data"),), answers="tu", is_error=True),
-        text_message(Level.USER, "after"),
+        text_message(Level.TOOL, "after"),
     )
 
 
@@ -178,9 +178,10 @@ def test_the_system_prompt_comes_first(system: object) -> None:
     )
 
 
-def test_a_system_message_may_stand_among_the_others() -> None:
+def test_a_system_message_after_the_beginning_is_data() -> None:
     wire = [{"role": "user", "content": "hi"}, {"role": "system", "content": "Be brief."}]
-    assert [m.level for m in parse(wire).messages] == [Level.USER, Level.SYSTEM]
+    assert [m.level for m in parse(wire).messages] == [Level.USER, Level.TOOL]
+    assert [m.level for m in parse(wire[::-1]).messages] == [Level.SYSTEM, Level.USER]
 
 
 @pytest.mark.parametrize("empty", ["", []])

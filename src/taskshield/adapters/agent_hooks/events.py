@@ -42,6 +42,7 @@ class PreModelCall:
 
     model: str
     system: tuple[Message, ...]
+    """Those that come after other messages are data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from taskshield.adapters.agent_hooks.events import (
     PreToolCall,
     Role,
 )
+from taskshield.adapters.conversations.host_text import by_author
 from taskshield.adapters.parsing.json_reader import Field, call_id, filled, json_text
 from taskshield.adapters.parsing.message_content import readable_parts, with_distinct_ids
 from taskshield.adapters.parsing.request_body import root_of_body
@@ -106,12 +107,15 @@ def _input(root: Field, sequence: int) -> _Read:
 
 def _pre_model_call(root: Field, sequence: int) -> _Read:
     messages = _required(root["messages"])
-    system = tuple(
-        Message(level=Level.SYSTEM, parts=filled(readable_parts(_present(message, "content"))))
-        for message in messages.elements()
-        if message["role"].text() in _SYSTEM_ROLES
-    )
-    return PreModelCall(model=root["model"]["id"].text(), system=system), messages
+    system: list[Message] = []
+    begun = False
+    for message in messages.elements():
+        if message["role"].text() in _SYSTEM_ROLES:
+            parts = filled(readable_parts(_present(message, "content")))
+            system += by_author(Message(level=Level.SYSTEM, parts=parts), begun=begun)
+        else:
+            begun = True
+    return PreModelCall(model=root["model"]["id"].text(), system=tuple(system)), messages
 
 
 def _post_model_call(root: Field, sequence: int) -> _Read:

@@ -28,6 +28,7 @@ from taskshield.adapters.agent_hooks.events import (
     PreToolCall,
 )
 from taskshield.adapters.agent_hooks.verdicts import ALLOW, Verdict, call_verdict, render
+from taskshield.adapters.conversations.host_text import messages_by_author
 from taskshield.core.decisions import Decision
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, digest
@@ -98,7 +99,10 @@ def plan_step(event: Event, memory: Memory) -> HookStep:
             return HookStep(tools=event.tools, messages=(output,))
         case Output() if memory.said == digest(payload.message.text):
             return HookStep(tools=event.tools, answer=memory.said_verdict)
-        case Input() | PostModelCall() | Output():
+        case Input():
+            own = messages_by_author((payload.message,))
+            return HookStep(tools=event.tools, messages=own)
+        case PostModelCall() | Output():
             return HookStep(tools=event.tools, messages=(payload.message,))
         case AgentShutdown():
             return HookStep()

@@ -19,6 +19,7 @@ from itertools import takewhile
 from typing import TypeVar
 
 from taskshield.adapters.azure import details
+from taskshield.adapters.conversations.host_text import messages_by_author
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.json_reader import (
     Field,
@@ -68,7 +69,7 @@ def parse(body: bytes | object) -> Conversation:
     root = root_of_body(body)
     if not isinstance(root.value, dict):
         raise root.wrong("an object")
-    messages = tuple(
+    messages = messages_by_author(
         _message(field, index) for index, field in enumerate(root["messages"].elements())
     )
     if not messages:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from taskshield.adapters.conversations.host_text import messages_by_author
 from taskshield.adapters.parsing.json_reader import Field, filled, json_text
 from taskshield.adapters.parsing.request_body import root_of_body
 from taskshield.adapters.parsing.tool_output import output_parts
@@ -26,6 +27,11 @@ class UserPrompt:
 
     session: str
     message: Message
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The user's own words, and apart from them what a host wrote into the prompt."""
+        return messages_by_author((self.message,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,15 @@
 """Anthropic messages: the body of a request, or just its messages.
 
 One message of this format may hold text of several levels. Each tool result becomes a message of
-its own at tool level, whatever the role of the message around it. The order stays the same. The
-agent's reasoning is left out: a judge must not treat it as fact.
+its own at tool level, whatever the role of the message around it, and so does what a host wrote and
+what the user attached. The agent's reasoning is left out: a judge must not treat it as fact.
 """
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
+from taskshield.adapters.conversations.host_marks import is_claude_code
+from taskshield.adapters.conversations.host_text import arranged, beside_results
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.json_reader import (
     Field,
@@ -19,10 +22,12 @@ from taskshield.adapters.parsing.json_reader import (
 )
 from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.levels import Level
-from taskshield.core.messages import Conversation, Message, Part, ToolCall
+from taskshield.core.messages import Conversation, Message, Part, Text, ToolCall
 
 _LEVELS = {"system": Level.SYSTEM, "user": Level.USER, "assistant": Level.ASSISTANT}
 _WORDS = {"text": "text"}
+_ATTACHED = frozenset({"container_upload", "document", "search_result"})
+Path: TypeAlias = tuple[str | int, ...]
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 REASONING = frozenset({"thinking", "redacted_thinking"})
 _ENVELOPE = frozenset({"caller", "tool_use_id", "type"})
@@ -35,14 +40,16 @@ def parse(payload: object) -> Conversation:
     Raises:
         WireFormatError: The payload is not in this format; the message names the path.
     """
+    return parse_with_paths(payload)[0]
+
+
+def parse_with_paths(payload: object) -> tuple[Conversation, tuple[Path | None, ...]]:
+    """The same, and for each message the path to the result of a tool that it was read from."""
     root = root_of(payload)
-    messages: list[Message] = []
-    if root["system"].given:
-        messages.extend(_messages(root["system"], Level.SYSTEM, 0))
-    for index, field in enumerate(root["messages"].elements()):
-        level = field["role"].choice(_LEVELS)
-        messages.extend(_messages(field["content"], level, index))
-    return Conversation(messages=tuple(messages), tools=tool_specs.read(root["tools"].elements()))
+    turns = _turns(root)
+    tools = tool_specs.read(root["tools"].elements())
+    conversation = Conversation(messages=tuple(message for message, _ in turns), tools=tools)
+    return conversation, tuple(path for _, path in turns)
 
 
 def is_result(kind: object) -> bool:
@@ -50,28 +57,62 @@ def is_result(kind: object) -> bool:
     return isinstance(kind, str) and (kind == "tool_result" or kind.endswith("_tool_result"))
 
 
-def _messages(content: Field, level: Level, index: int) -> Iterator[Message]:
+def _turns(root: Field) -> list[tuple[Message, Path | None]]:
+    found: list[tuple[Message, Path | None]] = []
+    interruptible = False
+    if root["system"].given:
+        blocks = list(_blocks(root["system"]))
+        interruptible = any(is_claude_code(block["text"].text_or("")) for block in blocks)
+        found += _messages(root["system"], Level.SYSTEM, ("system",), interruptible)
+    for index, field in enumerate(root["messages"].elements()):
+        level = field["role"].choice(_LEVELS)
+        path = ("messages", index, "content")
+        found += _messages(field["content"], level, path, interruptible)
+    return arranged(found)
+
+
+def _messages(
+    content: Field, level: Level, path: Path, interruptible: bool
+) -> Iterator[tuple[Message, Path | None]]:
     """The content of one message on the wire, cut where a tool speaks."""
+    blocks = list(_blocks(content))
+    mixed = level is Level.USER and any(is_result(block["type"].value) for block in blocks)
     parts: list[Part] = []
     calls: list[ToolCall] = []
+    attached: list[Message] = []
     called = 0
     whole = True
-    for block in _blocks(content):
+
+    def said() -> Iterator[tuple[Message, None]]:
+        if mixed:
+            yield from ((each, None) for each in beside_results(filled(parts), interruptible))
+        elif parts or calls or whole:
+            yield Message(level=level, parts=filled(parts), tool_calls=tuple(calls)), None
+        yield from ((each, None) for each in attached)
+
+    for number, block in enumerate(blocks):
         kind = block["type"].text()
         if is_result(kind):
-            if parts or calls:
-                yield Message(level=level, parts=filled(parts), tool_calls=tuple(calls))
-            yield _result(block)
-            parts, calls, whole = [], [], False
+            whole = False
+            yield from said()
+            yield _result(block), (*path, number)
+            parts, calls, attached = [], [], []
         elif kind in CALLS:
             if level is not Level.ASSISTANT:
                 raise only_assistant_calls(block)
-            calls.append(_call(block, index, called))
+            calls.append(_call(block, int(path[1]) if len(path) > 1 else 0, called))
             called += 1
         elif kind not in REASONING:
             parts.append(part(block, _WORDS))
-    if parts or calls or whole:
-        yield Message(level=level, parts=filled(parts), tool_calls=tuple(calls))
+            attached += _attachment(block, kind, level)
+    yield from said()
+
+
+def _attachment(block: Field, kind: str, level: Level) -> Iterator[Message]:
+    """The words of a document beside the user's own, which are data."""
+    words = filled(output_parts(block)) if level is Level.USER and kind in _ATTACHED else ()
+    if any(isinstance(part, Text) for part in words):
+        yield Message(level=Level.TOOL, parts=words)
 
 
 def _blocks(content: Field) -> Iterator[Field]:

@@ -1,10 +1,11 @@
 """OpenAI chat completions: the body of a request, or just its messages.
 
-A message's level comes from its role and from nothing else.
+A message's level comes from its role; what a host wrote into it is data (`host_text`).
 """
 
 from collections.abc import Iterator, Sequence
 
+from taskshield.adapters.conversations.host_text import arranged
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.json_reader import (
     Field,
@@ -36,17 +37,30 @@ def parse(payload: object) -> Conversation:
     Raises:
         WireFormatError: The payload is not in this format; the message names the path.
     """
+    return parse_with_numbers(payload)[0]
+
+
+def parse_with_numbers(payload: object) -> tuple[Conversation, tuple[int | None, ...]]:
+    """The same, and the number on the wire of each message that was not cut."""
     root = root_of(payload)
-    messages: list[Message] = []
+    turns = _turns(root)
+    tools = (*root["tools"].elements(), *root["functions"].elements())
+    conversation = Conversation(
+        messages=tuple(message for message, _ in turns), tools=tool_specs.read(tools)
+    )
+    return conversation, tuple(number for _, number in turns)
+
+
+def _turns(root: Field) -> list[tuple[Message, int | None]]:
+    found: list[tuple[Message, int]] = []
     unanswered: list[ToolCall] = []
     for index, field in enumerate(root["messages"].elements()):
         message = _message(field, index, unanswered)
         if message.tool_calls:
             unanswered = list(message.tool_calls)
         unanswered = [call for call in unanswered if call.id != message.answers]
-        messages.append(message)
-    tools = (*root["tools"].elements(), *root["functions"].elements())
-    return Conversation(messages=tuple(messages), tools=tool_specs.read(tools))
+        found.append((message, index))
+    return arranged(found)
 
 
 def _message(field: Field, index: int, unanswered: Sequence[ToolCall]) -> Message:

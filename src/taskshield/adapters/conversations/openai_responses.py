@@ -10,6 +10,7 @@ read here.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from taskshield.adapters.conversations.host_text import arranged
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.json_reader import Field, arguments, checked, filled, part
 from taskshield.adapters.parsing.tool_output import output_parts
@@ -103,6 +104,11 @@ def _root(payload: object) -> Field:
 
 
 def _conversation(root: Field) -> list[ResponseTurn]:
+    spoken = ((turn.message, turn.item) for turn in _spoken(root))
+    return [ResponseTurn(message=message, item=item) for message, item in arranged(spoken)]
+
+
+def _spoken(root: Field) -> list[ResponseTurn]:
     found: list[ResponseTurn] = []
     given = root["instructions"]
     if isinstance(given.value, str):

@@ -36,8 +36,14 @@ POLICY = Record(
     Member("tiers", MapOf(TIER)),
     Member("objectives", words("auto", "on", "off")),
     Member("history_tokens", WHOLE),
+    Member(
+        "trusted_context",
+        SetOf(words("project_file", "system_message", "text_beside_result")),
+        default=frozenset(),
+        added=True,
+    ),
 )
-"""Nothing has a default: a lost rule must not become a weaker one.
+"""Nothing else has a default: a lost rule must not become a weaker one.
 
 Names of conversations are made from this text as well. So a rule that is added here is left out
 where it has its default, and servers of two releases give a conversation the same name.

@@ -23,6 +23,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 
+from taskshield.adapters.conversations.host_text import by_author
 from taskshield.api.sessions import AsyncSession, without_waiting
 from taskshield.api.shields import AsyncShield, Shield
 from taskshield.core.decisions import Case, Decision
@@ -260,13 +261,21 @@ async def _with_new_messages(
     thread: Thread, given: Sequence[BaseMessage], reader: Reader, judge: Judge
 ) -> tuple[Thread, list[BaseMessage]]:
     """The thread after its new messages, and those of them whose content was changed."""
-    new = [(message, reader(message)) for message in thread.new_messages(given)]
+    new: list[tuple[BaseMessage, list[Message]]] = []
+    data: set[int] = set()
+    begun = bool(thread.seen)
+    for message in thread.new_messages(given):
+        read = reader(message)
+        if read and read[0].level is Level.TOOL:
+            data.add(len(new))
+        new.append((message, [part for each in read for part in by_author(each, begun=begun)]))
+        begun = begun or message.type != "system"
     session, decisions = await judge(thread.session, [each for _, read in new for each in read])
     remaining = iter(decisions)
     changed: list[BaseMessage] = []
-    for message, read in new:
-        own = list(islice(remaining, len(read)))
-        if read and read[0].level is Level.TOOL and not outgoing.is_marked(message):
+    for number, (message, parts) in enumerate(new):
+        own = list(islice(remaining, len(parts)))
+        if number in data and not outgoing.is_marked(message):
             checked = outgoing.checked_message(message, own[0])
             changed += [] if checked is message else [checked]
     return replace(thread, session=session, seen=thread_state.ids(given)), changed

@@ -8,6 +8,8 @@ cannot be rewritten: the provider accepts them only as it made them.
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import reduce
+from typing import Any
 
 from taskshield.adapters.conversations import anthropic_messages
 from taskshield.adapters.parsing.json_reader import Field
@@ -21,7 +23,6 @@ from taskshield.adapters.proxy.exchange import Body, Place, Reply, Request
 from taskshield.adapters.proxy.feedback_rounds import answer
 from taskshield.adapters.proxy.output_edits import rewritten, with_texts
 from taskshield.adapters.proxy.stream_gate import Gate
-from taskshield.core.levels import Level
 from taskshield.core.messages import Opaque
 
 
@@ -29,12 +30,9 @@ def read_request(body: object) -> Request:
     """Read a client's request."""
     request = Field(value=body, key="request")
     streams = request["stream"].flag() is True
-    conversation = anthropic_messages.parse(body)
-    results = _results(request)
-    places = [
-        next(results) if message.level is Level.TOOL else None for message in conversation.messages
-    ]
-    return Request(conversation=conversation, places=tuple(places), streams=streams)
+    conversation, paths = anthropic_messages.parse_with_paths(body)
+    places = tuple(None if path is None else _place(body, path) for path in paths)
+    return Request(conversation=conversation, places=places, streams=streams)
 
 
 def with_outputs(body: Body, texts: Mapping[Place, str]) -> Body:
@@ -101,15 +99,10 @@ def gate() -> Gate:
     return Gate(assembly=AnthropicAssembly, outlet=AnthropicOutlet(), read=read_response)
 
 
-def _results(request: Field) -> Iterator[Place | None]:
-    """Where each output of a tool stands, in the order in which they are read."""
-    contents: list[tuple[Place, object]] = [(("system",), request["system"].value)]
-    for number, message in enumerate(request["messages"].elements()):
-        contents.append((("messages", number, "content"), message["content"].value))
-    for place, content in contents:
-        for number, block in enumerate(content if isinstance(content, list) else ()):
-            if anthropic_messages.is_result(block["type"]):
-                yield (*place, number) if block["type"] == "tool_result" else None
+def _place(body: Any, path: Place) -> Place | None:
+    """Where an output of a tool stands, if the proxy may rewrite it."""
+    block = reduce(lambda value, step: value[step], path, body)
+    return path if block["type"] == "tool_result" else None
 
 
 def _with_output(old: str, new: str, block: Body) -> Body:

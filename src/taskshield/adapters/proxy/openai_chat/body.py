@@ -27,12 +27,12 @@ def read_request(body: object) -> Request:
     """Read a client's request."""
     request = Field(value=body, key="request")
     streams = request["stream"].flag() is True
-    conversation = openai_chat.parse(body)
-    places: list[Place | None] = [
-        ("messages", number) if message.level is Level.TOOL else None
-        for number, message in enumerate(conversation.messages)
-    ]
-    return Request(conversation=conversation, places=tuple(places), streams=streams)
+    conversation, numbers = openai_chat.parse_with_numbers(body)
+    places = tuple(
+        ("messages", number) if message.level is Level.TOOL and number is not None else None
+        for message, number in zip(conversation.messages, numbers, strict=True)
+    )
+    return Request(conversation=conversation, places=places, streams=streams)
 
 
 def with_outputs(body: Body, texts: Mapping[Place, str]) -> Body:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from taskshield.adapters.claude_code.answers import render, render_failure
-from taskshield.adapters.claude_code.events import BUILT_IN, Event, OtherEvent
+from taskshield.adapters.claude_code.events import BUILT_IN, Event, OtherEvent, UserPrompt
 from taskshield.core.decisions import Check
 from taskshield.server.sessions.snapshots import RequestSource
 
@@ -44,12 +44,12 @@ async def reply(
     checked = await checker.check(
         tenant,
         event.session,
-        [event.message],
+        event.messages if isinstance(event, UserPrompt) else [event.message],
         source=RequestSource(NAME, agent),
         tools=BUILT_IN,
         start=True,
     )
-    (decision,) = checked.decisions
+    decision = checked.decisions[0]
     return Reply(body=render(event, decision), check=decision.check)
 
 
