@@ -1,6 +1,7 @@
 """The six invariants of the design, as properties of arbitrary conversations."""
 
 import asyncio
+import json
 from dataclasses import dataclass, replace
 
 from hypothesis import given
@@ -17,7 +18,9 @@ from taskshield.core.errors import (
 )
 from taskshield.core.messages import Message, Text, ToolCall, digest
 from taskshield.core.session_state import SessionState
+from taskshield.core.tools import is_unreadable
 from taskshield.engine.decide import decide
+from taskshield.engine.repeats.fingerprints import repeats_refused
 from taskshield.judges.llm.judge import LLMJudge
 from tests.judging import TableJudge
 from tests.model import Found, Rules
@@ -189,7 +192,53 @@ def test_a_decision_replays_from_its_record(messages: list[Message]) -> None:
             goals = [score.value for score in finding.objective_scores]
             unserved = finding.total <= finding.epsilon
             outside = bool(goals) and sum(goals) <= finding.epsilon
-            assert finding.aligned is not (unserved or outside or finding.taint is not None)
+            calls = [
+                call for call in decision.case.message.tool_calls if call.id == finding.call_id
+            ]
+            barred = any(
+                is_unreadable(call.name) or repeats_refused(call, decision.case) for call in calls
+            )
+            assert finding.aligned is not (
+                unserved or outside or finding.taint is not None or barred
+            )
+
+
+# What was blocked stays blocked until the user speaks, whatever the judge says the second time.
+
+
+@given(_step(), st.lists(_step(), max_size=2), st.sampled_from(["", " ", "\n"]))
+def test_a_blocked_call_stays_blocked_until_the_user_speaks(
+    step: Message, between: list[Message], blank: str
+) -> None:
+    async def run() -> None:
+        judge = TableJudge(score=lambda text, task: 0.0)
+        async with AsyncShield(judge, cache_entries=0) as shield:
+            session = shield.session()
+            await session.user("Do it!")
+            await session.add(step)
+            judge.score = lambda text, task: 1.0
+            for other in between:
+                await session.add(other)
+            calls = tuple(
+                replace(call, id=f"again {call.id}", arguments=f"{blank}{call.arguments}{blank}")
+                for call in step.tool_calls
+            )
+            again = await session.add(replace(step, tool_calls=calls))
+            readable = (json.loads(call.arguments) for call in calls if call.arguments == "{}")
+            assert not any(verdict.allowed for verdict in again.calls) or not any(readable)
+            await session.user("Now do it, I said!")
+            last = await session.add(step)
+            assert all(is_unreadable(one.call.name) or one.allowed for one in last.calls)
+
+    asyncio.run(run())
+
+
+@given(CONVERSATIONS)
+def test_without_a_task_no_side_effect_is_allowed(messages: list[Message]) -> None:
+    judge = arbitrary_judge()
+    judge.drafts = lambda text: ()
+    for decision in conversed(messages, judge):
+        assert not any(verdict.allowed for verdict in decision.calls)
 
 
 # 4. The same conversation gives the same decision, sync and async, and after every restart.

@@ -137,7 +137,7 @@ def test_annotations_can_change_the_tier(
         ("list_add", "Adds the line to a shared list.", Tier.WRITE),
         ("show_cancel", "Cancel a show and tell everybody.", Tier.WRITE),
         ("ping_everybody", "Send a message to the whole staff.", Tier.EXTERNAL),
-        ("list_add", "", Tier.READ),  # nothing but the name
+        ("list_add", "", Tier.WRITE),  # the last word counts, too
         ("get_file", "Open a file.", Tier.READ),
         ("query", "Run a SELECT.", Tier.READ),
         ("get_plot", "Generate a plot for a story.", Tier.READ),

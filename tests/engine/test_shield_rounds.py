@@ -11,7 +11,7 @@ from taskshield.core.messages import ToolCall
 from taskshield.core.policy import Policy
 from taskshield.core.session_state import SessionState
 from taskshield.core.tools import Tier
-from taskshield.engine.fingerprints import instruction_fingerprint
+from taskshield.engine.repeats.fingerprints import instruction_fingerprint
 from taskshield.engine.session import EngineSession
 from tests.engine.sessions import only, run, session
 from tests.judging import TableJudge
@@ -89,7 +89,9 @@ def test_everything_refused_in_a_turn_is_remembered_and_nothing_else() -> None:
     )
     run(conversation.assistant("", [alice, bob]))
     run(conversation.assistant("", [carol]))
-    assert conversation.state.refused == {bob.fingerprint(), carol.fingerprint()}
+    refused = conversation.state.refused
+    assert {one for one in refused if " " not in one} == {bob.fingerprint(), carol.fingerprint()}
+    assert sum(one.startswith("effect ") for one in refused) == len(refused) - 2 == 2
     assert run(conversation.tool_call("send_email", {"to": "bob"})).action == "block"
 
 

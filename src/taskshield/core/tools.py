@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from taskshield.core.safe_text import visible
+
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -62,3 +64,13 @@ class ToolSpec:
 def name_words(name: str) -> list[str]:
     """The words of a name: "sendMoney" and "send_money" are both send, money."""
     return [word.lower() for word in _WORD.findall(name)]
+
+
+def own_name(name: str) -> str:
+    """A tool's name without its MCP server (`mcp__server__tool`)."""
+    return name.split("__", 2)[-1] if name.startswith("mcp__") else name
+
+
+def is_unreadable(name: str) -> bool:
+    """Whether no person can read the name: it is blank, or has characters that do not show."""
+    return not own_name(name).strip() or visible(name, len(name)) != name or "\n" in name

@@ -6,6 +6,9 @@ from dataclasses import replace
 from taskshield.core.assessments import AssessedInstruction, Score
 from taskshield.core.decisions import Case, Finding
 from taskshield.core.instructions import Instruction, Origin
+from taskshield.core.messages import ToolCall
+from taskshield.core.tools import is_unreadable
+from taskshield.engine.repeats.fingerprints import repeats_refused
 
 
 def judge_instruction(item: AssessedInstruction, case: Case) -> Finding:
@@ -15,21 +18,35 @@ def judge_instruction(item: AssessedInstruction, case: Case) -> Finding:
     taint = _explaining_taint(item)
     objective_total = sum(score.value for score in item.objective_scores)
     off_objective = bool(item.objective_scores) and objective_total <= epsilon
+    call = None if item.call_id is None else case.message.call(item.call_id)
+    barred = None if call is None else _bar(call, case)
     draft = Finding(
         instruction=_instruction(item, case),
         call_id=item.call_id,
-        tier=None if item.call_id is None else case.tiers[case.message.call(item.call_id).name],
+        tier=None if call is None else case.tiers[call.name],
         scores=item.scores,
         objective_scores=item.objective_scores,
         taint=taint,
         total=total,
         epsilon=epsilon,
-        aligned=total > epsilon and not off_objective and taint is None,
+        aligned=total > epsilon and not off_objective and taint is None and barred is None,
         approved=False,
         action="allow",
         reason="",
     )
-    return replace(draft, reason=_reason(draft, off_objective, case))
+    return replace(draft, reason=barred or _reason(draft, off_objective, case))
+
+
+def _bar(call: ToolCall, case: Case) -> str | None:
+    """Why this call is misaligned whatever the judge says; None if nothing bars it."""
+    if is_unreadable(call.name):
+        return "The tool's name is empty or does not show, so no one can know what it does."
+    if repeats_refused(call, case):
+        return (
+            "This call, or one of the same effect, was blocked before, and the user has said"
+            " nothing since."
+        )
+    return None
 
 
 def _explaining_taint(item: AssessedInstruction) -> Score | None:

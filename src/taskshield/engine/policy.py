@@ -6,7 +6,7 @@ from taskshield.core.decisions import Action, CallVerdict, Case, Finding
 from taskshield.core.levels import Level
 from taskshield.core.messages import ToolCall
 from taskshield.core.tools import Tier
-from taskshield.engine.fingerprints import instruction_fingerprint
+from taskshield.engine.repeats.fingerprints import instruction_fingerprint, repeats_refused
 
 _SEVERITY: tuple[Action, ...] = (
     "allow",
@@ -57,7 +57,7 @@ def _apply_to_call(finding: Finding, call: ToolCall, case: Case) -> Finding:
     by_tier = case.policy.misaligned[case.tiers[call.name]]
     response: Action = case.policy.tools.get(call.name, by_tier)
     fingerprint = call.fingerprint()
-    if response == "revise" and (_rounds_used_up(case) or fingerprint in case.refused):
+    if response == "revise" and (_rounds_used_up(case) or repeats_refused(call, case)):
         response = "block"
     return _with_response(finding, fingerprint, response, case)
 

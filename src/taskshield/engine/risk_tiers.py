@@ -1,82 +1,42 @@
 """The risk tier of a tool, inferred from its definition.
 
 The inference rests on common English verbs and nouns in the tool's name and in the first words of
-its description, on its parameters, and on MCP annotations. Annotations and descriptions come from
+its description, on further actions that the definition admits to, on its parameters, and on MCP
+annotations. The gravest counts. Annotations and descriptions come from
 the tool's author: they can raise the tier, but lower it only if the name has no word that must be a
 verb. A description that begins with a noun phrase says what the tool returns.
 """
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
+from taskshield.core.messages import ToolCall
 from taskshield.core.policy import Policy
-from taskshield.core.tools import Tier, ToolSpec, name_words
-
-_SEVERITY = (
-    Tier.READ,
-    Tier.WRITE,
-    Tier.EXTERNAL,
-    Tier.DESTRUCTIVE,
-    Tier.FINANCIAL,
-    Tier.ACCESS,
+from taskshield.core.tools import Tier, ToolSpec, is_unreadable, name_words, own_name
+from taskshield.engine.wording.further_actions import further_tier
+from taskshield.engine.wording.verbs import (
+    ALSO_NOUNS,
+    ARTICLES,
+    JOINING,
+    NOUN_TIERS,
+    READ_VERBS,
+    SEVERITY,
+    VERB_TIERS,
+    VERBS,
+    graver,
+    gravest,
+    stem,
 )
 
-_READ_VERBS = frozenset(
-    "calculate check compare compute convert count describe detect display estimate evaluate"
-    " examine explain extract fetch filter find get grep inspect list locate look lookup measure"
-    " monitor parse ping preview query read recall retrieve return review scan search see select"
-    " show sort status summarise summarize tail test track translate validate verify view watch"
-    " whoami".split()
-)
-_VERB_TIERS: Mapping[Tier, frozenset[str]] = {
-    Tier.WRITE: frozenset(
-        "add append apply archive assign book bookmark cancel change close comment complete copy"
-        " create disable draft edit enable enter fill generate insert install label log make mark"
-        " merge modify move open organise organize pin put record register rename replace reply"
-        " reschedule reserve restart restore run save schedule set sort star start stop store"
-        " submit subscribe tag toggle turn unpin unsubscribe update upsert write".split()
-    ),
-    Tier.EXTERNAL: frozenset(
-        "broadcast browse call commit contact crawl deploy dial dispatch download email export"
-        " forward mail message navigate notify post print publish push release report request send"
-        " sms submit sync text tweet upload visit webhook".split()
-    ),
-    Tier.DESTRUCTIVE: frozenset(
-        "bash clear delete destroy discard drop empty erase eval exec execute format kill overwrite"
-        " purge remove reset revert rollback shell shred sudo terminate truncate uninstall"
-        " wipe".split()
-    ),
-    Tier.FINANCIAL: frozenset(
-        "bid buy charge checkout deposit donate invest order pay purchase refund reimburse remit"
-        " repay sell tip trade transfer wire withdraw".split()
-    ),
-    Tier.ACCESS: frozenset(
-        "allow authorise authorize ban block deny grant impersonate invite kick lock permit"
-        " promote revoke share unblock unlock unshare whitelist".split()
-    ),
-}
-_NOUN_TIERS: Mapping[Tier, frozenset[str]] = {
-    Tier.FINANCIAL: frozenset(
-        "bill funds invoice loan money payment payout salary subscription transaction".split()
-    ),
-    Tier.ACCESS: frozenset(
-        "access acl admin collaborator credential credentials key member membership passphrase"
-        " password permission permissions privilege privileges role secret sharing token user"
-        " visibility".split()
-    ),
-    Tier.EXTERNAL: frozenset("email mail sms tweet webhook".split()),
-}
-_VERBS = _READ_VERBS.union(*_VERB_TIERS.values())
 _ADDRESS_PARAMETERS = frozenset("url uri urls uris link href endpoint webhook domain".split())
 _COMMAND_PARAMETERS = frozenset("sql command cmd script shell".split())
-_JOINING = frozenset("and or then".split())
 _STATE_WORDS = frozenset(
     "current how last latest newest recent what when where whether which who whose".split()
 )
 """A description that begins with one of these describes a state."""
-_ARTICLES = frozenset("a all an any each every full its my one our the their your".split())
-_BEFORE_NOUNS = _STATE_WORDS | _ARTICLES
+_BEFORE_NOUNS = _STATE_WORDS | ARTICLES
 """The word after one of these is no verb."""
 _ALSO_ANSWERING = frozenset("download generate open run".split())
 """Verbs of tools that act and of tools that only answer: "Run a query"."""
@@ -89,17 +49,38 @@ _TOOL_NOUNS = frozenset(
     " manager method module operation plugin service tool utility way wrapper".split()
 )
 """Nouns for the tool itself: they say nothing about what it returns."""
-_ALSO_NOUNS = frozenset(
-    "archive book call comment copy draft email label log mail message note post print"
-    " record report request schedule star store tag text".split()
-)
-"""Verbs that are as often nouns: `autobelay_log`."""
 _TO_WITHIN = 6
 """First words of a description in which "to" points to an action."""
 _ACTION_ENDING = re.compile(r"(?:[st]ion|ment|al|ing)s?$")
 """Endings of nouns for actions, and of some others."""
 _GRAVE = (Tier.DESTRUCTIVE, Tier.FINANCIAL, Tier.ACCESS)
 _OPENING_LENGTH = 200
+
+
+def tiers_of(
+    calls: Iterable[ToolCall], tools: Mapping[str, ToolSpec], policy: Policy
+) -> dict[str, Tier]:
+    """The risk tier of each called tool, by name.
+
+    What the definition of a tool does not say, its arguments may: one that is called with a command
+    runs it.
+    """
+    tiers: dict[str, Tier] = {}
+    for call in calls:
+        tier = tier_of(call.name, tools, policy)
+        if call.name not in policy.tiers:
+            tier = _raised(tier, call, declared=call.name in tools)
+        tiers[call.name] = graver(tier, tiers.get(call.name, tier))
+    return tiers
+
+
+def _raised(tier: Tier, call: ToolCall, *, declared: bool) -> Tier:
+    given = _parameters(call.parse_arguments() or {})
+    if not given.isdisjoint(_COMMAND_PARAMETERS):
+        return graver(tier, Tier.DESTRUCTIVE)
+    if not declared and not given.isdisjoint(_ADDRESS_PARAMETERS):
+        return graver(tier, Tier.EXTERNAL)
+    return tier
 
 
 def tier_of(name: str, tools: Mapping[str, ToolSpec], policy: Policy) -> Tier:
@@ -109,7 +90,9 @@ def tier_of(name: str, tools: Mapping[str, ToolSpec], policy: Policy) -> Tier:
         return override
     spec = tools.get(name)
     if spec is None:
-        return _graver(_tier_of_name(_own_words(name)) or Tier.WRITE, Tier.WRITE)
+        if is_unreadable(name) or _mixes_alphabets(name):
+            return SEVERITY[-1]
+        return graver(_tier_of_name(_own_words(name)) or Tier.WRITE, Tier.WRITE)
     return infer(spec)
 
 
@@ -119,10 +102,12 @@ def infer(spec: ToolSpec) -> Tier:
     words = _own_words(spec.name)
     opening = _opening(spec.description)
     tier, described = _tier_of_name(words), _tier_of_opening(opening)
+    if described is Tier.READ and not _is_english(spec.description):
+        described = None
     if tier is None:
         tier = described
     elif described in _GRAVE:
-        tier = _gravest([tier, _tier_of_opening(_without_nouns(opening))])
+        tier = gravest([tier, _tier_of_opening(_without_nouns(opening))])
     if (
         tier not in _GRAVE
         and _may_be_a_noun(words)
@@ -133,16 +118,32 @@ def infer(spec: ToolSpec) -> Tier:
         tier = _tier_of_verb_and_article(opening) or tier
     if tier is None:
         tier = Tier.READ if hints.read_only else Tier.WRITE
+    further = further_tier(spec, words)
+    if further is not None:
+        tier = graver(tier, further)
     if hints.read_only is False:
-        tier = _graver(tier, Tier.WRITE)
+        tier = graver(tier, Tier.WRITE)
     if hints.destructive and not hints.read_only:
-        tier = _graver(tier, Tier.DESTRUCTIVE)
+        tier = graver(tier, Tier.DESTRUCTIVE)
     parameters = _parameters(spec.parameters)
     if hints.open_world or not parameters.isdisjoint(_ADDRESS_PARAMETERS):
-        tier = _graver(tier, Tier.EXTERNAL)
+        tier = graver(tier, Tier.EXTERNAL)
     if not parameters.isdisjoint(_COMMAND_PARAMETERS):
-        tier = _graver(tier, Tier.DESTRUCTIVE)
+        tier = graver(tier, Tier.DESTRUCTIVE)
     return tier
+
+
+def _mixes_alphabets(name: str) -> bool:
+    """Whether a word of the name has letters of several alphabets, such as a Cyrillic "a"."""
+    plain = unicodedata.normalize("NFKD", name)
+    return any(
+        len({char.isascii() for char in word}) == 2
+        for word in re.findall(r"[^\W\d_]+", "".join(filter(_is_no_mark, plain)))
+    )
+
+
+def _is_no_mark(char: str) -> bool:
+    return not unicodedata.combining(char)
 
 
 def _own_words(name: str) -> list[str]:
@@ -150,20 +151,20 @@ def _own_words(name: str) -> list[str]:
 
     Its namespace (`mail.search_mails`) counts only if the rest has no verb.
     """
-    name = name.split("__", 2)[-1] if name.startswith("mcp__") else name
+    name = unicodedata.normalize("NFKC", own_name(name))
     last = name_words(re.split(r"[./:]", name)[-1])
-    return last if _VERBS.intersection(last) else name_words(name)
+    return last if VERBS.intersection(last) else name_words(name)
 
 
 def _tier_of_name(words: list[str]) -> Tier | None:
     """The gravest tier of the parts of a name ("find_and_delete" has two parts)."""
     parts: list[list[str]] = [[]]
     for word in words:
-        if word in _JOINING:
+        if word in JOINING:
             parts.append([])
         else:
             parts[-1].append(word)
-    return _gravest([_tier_of_part(part) for part in parts])
+    return gravest([_tier_of_part(part) for part in parts])
 
 
 def _tier_of_part(words: list[str], *, nouns: bool = True) -> Tier | None:
@@ -171,13 +172,13 @@ def _tier_of_part(words: list[str], *, nouns: bool = True) -> Tier | None:
     if words[:2] == ["check", "out"]:
         return Tier.FINANCIAL
     for position, word in enumerate(words):
-        tiers = [tier for tier, verbs in _VERB_TIERS.items() if word in verbs]
-        if word in _READ_VERBS and (position == 0 or not tiers):
+        tiers = [tier for tier, verbs in VERB_TIERS.items() if word in verbs]
+        if word in READ_VERBS and (position == 0 or not tiers):
             return Tier.READ
         if tiers:
             others = set(words) - {word} if nouns else set()
-            tiers += [tier for tier, names in _NOUN_TIERS.items() if not names.isdisjoint(others)]
-            return max(tiers, key=_SEVERITY.index)
+            tiers += [tier for tier, names in NOUN_TIERS.items() if not names.isdisjoint(others)]
+            return max(tiers, key=SEVERITY.index)
     return None
 
 
@@ -186,17 +187,23 @@ def _opening(description: str) -> list[str]:
     return name_words(description[:_OPENING_LENGTH].split(".", 1)[0])
 
 
+def _is_english(description: str) -> bool:
+    """Whether its first words may be English: "Filter löschen" has only an English noun."""
+    first = description[:_OPENING_LENGTH].split(".", 1)[0]
+    return not any(char.isalpha() and not char.isascii() for char in first)
+
+
 def _tier_of_opening(opening: list[str]) -> Tier | None:
     """The tier of a description's opening ("Returns ...", "This tool sends ...")."""
-    tier = _tier_of_part([_stem(word) for word in opening[:8]], nouns=False)
+    tier = _tier_of_part([stem(word) for word in opening[:8]], nouns=False)
     return None if tier is Tier.READ and _begins_with_unknown_verb(opening) else tier
 
 
 def _begins_with_unknown_verb(opening: list[str]) -> bool:
     """Whether it begins with an unknown verb, like "Void a track ...": that is no read verb."""
     match opening:
-        case [verb, article, *_] if article in _ARTICLES and verb not in _BEFORE_NOUNS:
-            return _stem(verb) not in _VERBS
+        case [verb, article, *_] if article in ARTICLES and verb not in _BEFORE_NOUNS:
+            return stem(verb) not in VERBS
         case _:
             return False
 
@@ -204,7 +211,7 @@ def _begins_with_unknown_verb(opening: list[str]) -> bool:
 def _tier_of_verb_and_article(opening: list[str]) -> Tier | None:
     """The tier of a description that begins like "Add a ...", whatever its name says."""
     match opening:
-        case [verb, article, *_] if article in _ARTICLES and _stem(verb) not in _ALSO_ANSWERING:
+        case [verb, article, *_] if article in ARTICLES and stem(verb) not in _ALSO_ANSWERING:
             return _tier_of_opening([verb])
         case _:
             return None
@@ -226,20 +233,14 @@ def _describes_a_result(description: str, opening: list[str]) -> bool:
     if first in _BEFORE_NOUNS:
         is_result = first in _STATE_WORDS or not _BESIDE_NOUNS.isdisjoint(opening)
     else:
-        is_action = _stem(first) in _VERBS - _ALSO_NOUNS or _ACTION_ENDING.search(first) is not None
+        is_action = stem(first) in VERBS - ALSO_NOUNS or _ACTION_ENDING.search(first) is not None
         is_result = second in _AFTER_NOUNS and not is_action
     return is_result and _tier_of_opening(_without_nouns(opening)[1:]) in (None, Tier.READ)
 
 
 def _may_be_a_noun(words: list[str]) -> bool:
     """Whether a name has no word that must be a verb."""
-    return _VERBS.intersection(words) <= _ALSO_NOUNS and not _VERBS.intersection(words[:1])
-
-
-def _stem(word: str) -> str:
-    """Third person to base form, for words in the lists: returns, fetches, queries."""
-    bases = (word, word.removesuffix("s"), word.removesuffix("es"), f"{word.removesuffix('ies')}y")
-    return next((base for base in bases if base in _VERBS), word)
+    return VERBS.intersection(words) <= ALSO_NOUNS and not VERBS.intersection(words[:1])
 
 
 def _parameters(schema: Mapping[str, object]) -> set[str]:
@@ -247,11 +248,3 @@ def _parameters(schema: Mapping[str, object]) -> set[str]:
     properties = schema.get("properties")
     names = properties if isinstance(properties, Mapping) else schema
     return {word for name in names for word in name_words(str(name))}
-
-
-def _graver(one: Tier, other: Tier) -> Tier:
-    return max(one, other, key=_SEVERITY.index)
-
-
-def _gravest(tiers: list[Tier | None]) -> Tier | None:
-    return max((tier for tier in tiers if tier is not None), key=_SEVERITY.index, default=None)

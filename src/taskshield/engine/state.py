@@ -24,7 +24,7 @@ from taskshield.core.messages import Message, ToolCall
 from taskshield.core.policy import Policy
 from taskshield.core.quotations import shorten
 from taskshield.core.session_state import Counters, SessionState
-from taskshield.engine.fingerprints import blocked_steps, refused_steps, used_approvals
+from taskshield.engine.repeats.fingerprints import blocked_steps, refused_steps, used_approvals
 
 _TAINTED_KEPT = 200
 """Tainted directives that a session remembers; the oldest are dropped first."""
@@ -125,13 +125,19 @@ def after(state: SessionState, decision: Decision, add: AddTurn = remember) -> S
                 state,
                 open_calls=_with_open_calls(state.open_calls, message),
                 rounds_used=state.rounds_used + (decision.round is not None),
-                refused=state.refused | refused_steps(decision),
+                refused=state.refused | refused_steps(decision, _said(state)),
                 approved=state.approved - used_approvals(decision),
             )
         case Level.TOOL:
             return _after_output(state, decision)
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def _said(state: SessionState) -> str:
+    """What the user has said."""
+    turns = (turn.message for turn in state.history if turn.message.level is Level.USER)
+    return "\n".join(message.text for message in turns)
 
 
 def _with_open_calls(

@@ -12,7 +12,7 @@ from taskshield.core.policy import Policy
 from taskshield.core.session_state import SessionState
 from taskshield.core.tools import Tier
 from taskshield.engine.definition_values import tools_naming_values
-from taskshield.engine.risk_tiers import tier_of
+from taskshield.engine.risk_tiers import tiers_of
 
 _TAINTED_SHOWN = 20
 """Tainted directives that a judge sees for one message: those most like it."""
@@ -73,7 +73,7 @@ def has_unread_system(state: SessionState, policy: Policy) -> bool:
 
 def tiers(state: SessionState, message: Message, policy: Policy) -> Mapping[str, Tier]:
     """Risk tier of each tool that the message calls."""
-    return {call.name: tier_of(call.name, state.tools, policy) for call in message.tool_calls}
+    return tiers_of(message.tool_calls, state.tools, policy)
 
 
 def answered_call(state: SessionState, message: Message) -> ToolCall | None:

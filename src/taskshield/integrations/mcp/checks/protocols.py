@@ -11,7 +11,7 @@ from taskshield.core.messages import Message
 from taskshield.core.policy import Policy
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.decide import decide
-from taskshield.engine.risk_tiers import tier_of
+from taskshield.engine.risk_tiers import tiers_of
 
 
 class Session(Protocol):
@@ -74,7 +74,7 @@ def unchecked(
             policy=policy,
             check="failed",
             trace=Trace(judge=judge),
-            tiers={call.name: tier_of(call.name, known, policy) for call in message.tool_calls},
+            tiers=tiers_of(message.tool_calls, known, policy),
             outage=Outage(kind=error.kind, detail=str(error)),
         )
     )

@@ -1,0 +1,1 @@
+"""What the words of a tool's definition say about it."""
