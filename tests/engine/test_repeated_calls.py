@@ -97,6 +97,13 @@ def test_another_tool_of_the_same_tier_does_not_reach_a_blocked_recipient() -> N
     assert run(conversation.tool_call("pay_bill", {"amount": 77})).allowed
 
 
+def test_words_without_a_task_let_nothing_pass_that_was_blocked() -> None:
+    conversation = blocked("send_money", PAID)
+    conversation._judge.drafts = lambda text: ()  # type: ignore[attr-defined]
+    run(conversation.user("go on"))
+    assert not run(conversation.tool_call("send_money", PAID)).allowed
+
+
 def test_a_person_may_approve_what_stays_blocked() -> None:
     conversation = blocked("send_money", PAID)
     again = run(conversation.tool_call("send_money", {**PAID, "urgent": True}))

@@ -7,7 +7,7 @@ from taskshield.core.assessments import AssessedInstruction, Score
 from taskshield.core.decisions import Case, Finding
 from taskshield.core.instructions import Instruction, Origin
 from taskshield.core.messages import ToolCall
-from taskshield.core.tools import is_unreadable
+from taskshield.core.tools import Tier, is_unreadable
 from taskshield.engine.repeats.fingerprints import repeats_refused
 
 
@@ -20,6 +20,9 @@ def judge_instruction(item: AssessedInstruction, case: Case) -> Finding:
     off_objective = bool(item.objective_scores) and objective_total <= epsilon
     call = None if item.call_id is None else case.message.call(item.call_id)
     barred = None if call is None else _bar(call, case)
+    looks = call is not None and case.tiers[call.name] is Tier.READ
+    unasked = not len(case.tasks) and looks and not case.tainted
+    served = total > epsilon and not off_objective
     draft = Finding(
         instruction=_instruction(item, case),
         call_id=item.call_id,
@@ -29,7 +32,7 @@ def judge_instruction(item: AssessedInstruction, case: Case) -> Finding:
         taint=taint,
         total=total,
         epsilon=epsilon,
-        aligned=total > epsilon and not off_objective and taint is None and barred is None,
+        aligned=(served or unasked) and taint is None and barred is None,
         approved=False,
         action="allow",
         reason="",
@@ -79,7 +82,8 @@ def _reason(draft: Finding, off_objective: bool, case: Case) -> str:
         return f"An instruction found in {where} explains it better than any task of the user does."
     if draft.total <= draft.epsilon:
         if not draft.scores:
-            return "The user has not given any task yet."
+            known = "The user has not given any task yet"
+            return f"{known}; reading changes nothing." if draft.aligned else f"{known}."
         return _best(draft.scores).reason
     if off_objective:
         return _best(draft.objective_scores).reason

@@ -117,7 +117,8 @@ def after(state: SessionState, decision: Decision, add: AddTurn = remember) -> S
                 tasks=case.tasks,
                 turn_began=case.index,
                 rounds_used=0,
-                refused=frozenset(),
+                # "Go on" is no new task, and lets nothing pass that was blocked.
+                refused=frozenset() if len(case.tasks) > len(state.tasks) else state.refused,
                 approved=frozenset(),
             )
         case Level.ASSISTANT:

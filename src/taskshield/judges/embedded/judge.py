@@ -14,6 +14,7 @@ from taskshield.core.assessments import (
     Assessment,
     Score,
     TaskAssessment,
+    TaskDraft,
     Trace,
 )
 from taskshield.core.errors import JudgeOverwhelmed, JudgeUnavailable
@@ -96,10 +97,8 @@ class EmbeddedJudge:
             return TaskAssessment(tasks=(), trace=self._trace)
         text = message.text
         _check_length(text)
-        if len(text) <= _SHORT:
-            drafts = read_tasks(text)
-        else:
-            drafts = await self._workers.run(len(text), partial(read_tasks, text))
+        read = partial(read_tasks, text, first=not view.history)
+        drafts = read() if len(text) <= _SHORT else await self._workers.run(len(text), read)
         return TaskAssessment(tasks=drafts, trace=self._trace)
 
     async def assess(self, message: Message, view: SessionView) -> Assessment:

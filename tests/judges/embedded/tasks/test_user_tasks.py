@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taskshield.judges.embedded.tasks.small_talk import asks_for_nothing
 from taskshield.judges.embedded.tasks.user_tasks import MOST_TASKS, read_tasks
 from tests.linear import is_linear
 
@@ -53,7 +54,7 @@ MESSAGES = [
     ("2", ["2"]),
     ("yes please", ["yes please"]),
     ("the blue one", ["the blue one"]),
-    ("Thanks!", ["Thanks!"]),
+    ("Thanks!", []),
     ('Post "Sell it and buy gold. Now!" in #news', ['Post "Sell it and buy gold. Now!" in #news']),
 ]
 
@@ -145,7 +146,8 @@ MESSY = st.one_of(st.text(), st.lists(WORDS, max_size=60).map(" ".join))
 @given(MESSY)
 def test_any_text_gives_tasks_with_spans_inside_it(message: str) -> None:
     tasks = read_tasks(message)
-    assert bool(tasks) == bool(message.strip())
+    asks = bool(message.strip()) and not asks_for_nothing(message, first=False)
+    assert bool(tasks) == asks
     assert len(tasks) <= MOST_TASKS
     for task in tasks:
         assert task.text.strip()

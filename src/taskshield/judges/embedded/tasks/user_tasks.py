@@ -1,7 +1,7 @@
 """The tasks in a user's message: one for each order, question and prohibition in it.
 
-Only greetings and thanks are dropped: sentences that ask for nothing are kept with the task that
-they belong to. `delegation` finds whom a task delegates to.
+Greetings, thanks and messages that ask for nothing are dropped: other sentences that ask for
+nothing are kept with the task that they belong to. `delegation` finds whom a task delegates to.
 """
 
 import re
@@ -16,6 +16,7 @@ from taskshield.judges.embedded.grammar.directive_openers import Kind, kind_of, 
 from taskshield.judges.embedded.grammar.language import is_english
 from taskshield.judges.embedded.tasks.blocks import Block, blocks, item_body
 from taskshield.judges.embedded.tasks.delegation import delegated_source
+from taskshield.judges.embedded.tasks.small_talk import asks_for_nothing
 
 MOST_TASKS = 20
 """Further tasks are joined to the last one."""
@@ -79,9 +80,14 @@ class _Group:
         return (self.after[-1] if self.after else self.asks).end
 
 
-def read_tasks(text: str) -> tuple[TaskDraft, ...]:
-    """The tasks in a user's message, in order; none only where the text is blank."""
-    if not text.strip():
+def read_tasks(text: str, *, first: bool = False) -> tuple[TaskDraft, ...]:
+    """The tasks in a user's message, in order; none only where it asks for nothing.
+
+    Args:
+        text: The message.
+        first: Whether the user has said nothing before it.
+    """
+    if not text.strip() or asks_for_nothing(text, first=first):
         return ()
     groups = _grouped(text, list(_pieces(text)))
     if not groups:
