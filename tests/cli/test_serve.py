@@ -116,6 +116,9 @@ def test_the_directions_fit_the_address(host: str, root: str, needs_key: bool) -
     notes = " ".join(told[3:])
     assert ("On other machines" in notes) == (host in ("0.0.0.0", "::"))
     assert ("x-taskshield-key" in notes) == needs_key
+    assert ("agents need keys, too" in notes) == (not needs_key)
+    linked = serve.directions(host, 9000, needs_key, "#/login/abc")
+    assert (f"  {root}/#/login/abc" in linked.splitlines()) == (not needs_key)
 
 
 def test_a_closed_output_does_not_stop_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +126,10 @@ def test_a_closed_output_does_not_stop_the_server(monkeypatch: pytest.MonkeyPatc
         pass
     for output in (None, closed):
         monkeypatch.setattr(sys, "stdout", output)
-        serve._announce("127.0.0.1", 9000, False)
+        told = serve.Terminal()
+        told.listening("127.0.0.1", 9000, False, None)
+        told.renewed("#/login/next")
+        assert not told.shows_links
 
 
 def test_help_fits_a_terminal(capsys: Captured) -> None:

@@ -19,6 +19,8 @@ from taskshield.core.assessments import TaskAssessment
 from taskshield.core.judge import Judge, SessionView
 from taskshield.core.messages import Message
 from taskshield.core.store import Store
+from taskshield.server.access.login_link import LoginLink
+from taskshield.server.access.logins import COOKIE, CSRF_HEADER
 from taskshield.server.app import create_app
 from taskshield.server.run import Server, bind_socket
 from taskshield.settings import load
@@ -45,9 +47,17 @@ class Gated(TableJudge):
 class Listening:
     """A server in a thread."""
 
-    def __init__(self, server: Server, port: int) -> None:
+    def __init__(self, server: Server, port: int, link: LoginLink) -> None:
         self.url = f"http://127.0.0.1:{port}"
         self.port = port
+        made = link.log_in(link.token)
+        assert made is not None
+        self.owner = {
+            "cookie": f"{COOKIE}={made.cookie}",
+            CSRF_HEADER: made.token,
+            "origin": self.url,
+        }
+        """Headers of the page, for the person who logged in with the link."""
         self._server = server
 
     def stop(self) -> None:
@@ -61,7 +71,8 @@ def in_thread(
 ) -> Iterator[Listening]:
     given = load({"server": server, "policy": policy}, environment={})
     with bind_socket("127.0.0.1", 0) as socket:
-        app = create_app(given, judge=judge, store=store)
+        link = LoginLink()
+        app = create_app(given, judge=judge, store=store, link=link)
         running = Server(app, shutdown_s=30)
         port = socket.getsockname()[1]
 
@@ -71,7 +82,7 @@ def in_thread(
 
         thread = threading.Thread(target=serve)
         thread.start()
-        here = Listening(running, port)
+        here = Listening(running, port, link)
         while not running.started and thread.is_alive():
             time.sleep(0.01)
         try:

@@ -19,6 +19,8 @@ from taskshield.core.policy import Policy
 from taskshield.core.store import Approval, AuditRecord, Scope, Store, StoredSession
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.server.access.api_keys import new_key
+from taskshield.server.access.login_link import LoginLink
+from taskshield.server.access.logins import COOKIE, CSRF_HEADER
 from taskshield.server.app import create_app
 from taskshield.server.sessions.audit_records import TextRedaction
 from taskshield.server.sessions.checker import SessionChecker
@@ -149,16 +151,24 @@ def served(
     *,
     by: Judge | None = None,
     key: str | None = None,
+    owner: bool = True,
     policy: dict[str, Any] | None = None,
     **server: Any,
 ) -> Iterator[TestClient]:
-    """A client of a server in this process."""
+    """A client of a server in this process.
+
+    Args:
+        store: Its store; an empty one where not given.
+        by: Its judge.
+        key: Sent with each request.
+        owner: Whether the client is logged in with the server's link, if the server needs no keys.
+        policy: Settings of the policy.
+        **server: Settings of the server.
+    """
     given = load({"server": {"store": "memory:", **server}, "policy": policy or {}}, environment={})
-    app = create_app(
-        given,
-        judge=judge() if by is None else by,
-        store=MemoryStore() if store is None else store,
-    )
+    used = MemoryStore() if store is None else store
+    link = LoginLink()
+    app = create_app(given, judge=judge() if by is None else by, store=used, link=link)
     with TestClient(
         app,
         base_url="http://127.0.0.1:8787",
@@ -166,7 +176,21 @@ def served(
         headers={} if key is None else {"x-taskshield-key": key},
         raise_server_exceptions=False,
     ) as client:
+        if owner and key is None:
+            log_in_owner(client, link)
         yield client
+
+
+OWN = {"origin": "http://127.0.0.1:8787", "sec-fetch-site": "same-origin"}
+"""What a browser sends along from our own page."""
+
+
+def log_in_owner(client: TestClient, link: LoginLink) -> None:
+    """Have a client send what the page sends after a login with the link."""
+    made = link.log_in(link.token)
+    assert made is not None
+    client.cookies.set(COOKIE, made.cookie)
+    client.headers.update({**OWN, CSRF_HEADER: made.token})
 
 
 async def keyed(store: Store, *scopes: Scope, tenant: str = TENANT, **more: Any) -> str:

@@ -147,7 +147,7 @@ def test_an_approved_call_is_allowed() -> None:
         assert client.get(path).json() == listed
         approved = client.post(f"{path}/approve", json={"note": "fine"}).json()
         assert (approved["status"], approved["note"], approved["decided_by"]) == (
-            "approved", "fine", "nobody",
+            "approved", "fine", "owner",
         )  # fmt: skip
         assert client.get(path, params={"wait": 30}).json() == approved
         (passed,) = client.post("/api/sessions/s/messages", json={"messages": MONEY}).json()[

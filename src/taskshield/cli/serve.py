@@ -10,8 +10,9 @@ from taskshield.settings import load
 
 _DESCRIPTION = """\
 Run the server: the native API, the proxy and all other wire formats. It prints
-its address, and how to point an agent at it. It logs to the standard error
-output, one JSON object in each line. Logs never hold text of a conversation.
+its address, how to point an agent at it and, on a terminal, a link that logs
+you in once on its page. It logs to the standard error output, one JSON object
+in each line. Logs never hold text of a conversation.
 """
 _EPILOG = """\
 All options are also settings, under `server` in the settings file and as
@@ -71,7 +72,7 @@ def run(given: argparse.Namespace) -> int:
     settings = load(given_settings(given), config=given.config)
     from taskshield.server.run import serve
 
-    serve(settings, _announce)
+    serve(settings, Terminal())
     return 0
 
 
@@ -90,13 +91,10 @@ def server_arguments(**given: object) -> dict[str, object]:
     return {key: value for key, value in given.items() if value is not None}
 
 
-def directions(host: str, port: int, needs_key: bool) -> str:
+def directions(host: str, port: int, needs_key: bool, link: str | None = None) -> str:
     """Where a server is found that listens on this address, and how an agent uses it."""
-    address = ipaddress.ip_address(host)
-    everywhere = address.is_unspecified
-    if everywhere:
-        address = ipaddress.ip_address("127.0.0.1" if address.version == 4 else "::1")
-    root = f"http://{f'[{address}]' if address.version == 6 else address}:{port}"
+    root = _root(host, port)
+    everywhere = ipaddress.ip_address(host).is_unspecified
     word = "set" if os.name == "nt" else "export"
     lines = [
         f"taskshield: {root}/ shows what the shield sees. Point an agent at it:",
@@ -104,15 +102,56 @@ def directions(host: str, port: int, needs_key: bool) -> str:
         f"  {word} ANTHROPIC_BASE_URL={root}",
     ]
     if everywhere:
-        lines.append(f"On other machines, write this machine's name instead of {address}.")
+        name = root.rpartition(":")[0].removeprefix("http://")
+        lines.append(f"On other machines, write this machine's name instead of {name}.")
     if needs_key:
         lines.append(
             "Requests need a key (`taskshield keys create`) in the header x-taskshield-key."
         )
+    elif link is not None:
+        lines.append("Open this link to look and to approve. It works once, then a new one follows:")
+        lines.append(f"  {root}/{link}")
+    else:
+        lines.append(
+            "To look and to approve, make a key: `taskshield keys create --name me --scope check"
+            " --scope approve`. From then on, agents need keys, too."
+        )
     return "\n".join(lines)
 
 
-def _announce(host: str, port: int, needs_key: bool) -> None:
+class Terminal:
+    """Tells the person who starts the server where it is.
+
+    The link is shown on a terminal only: agents may be able to read the file to which output goes.
+    """
+
+    def __init__(self) -> None:
+        self._root = ""
+
+    @property
+    def shows_links(self) -> bool:
+        """Whether the output is a terminal."""
+        return sys.stdout is not None and not sys.stdout.closed and sys.stdout.isatty()
+
+    def listening(self, host: str, port: int, needs_key: bool, link: str | None) -> None:
+        """The server accepts requests."""
+        self._root = _root(host, port)
+        _say(directions(host, port, needs_key, link))
+
+    def renewed(self, link: str) -> None:
+        """The link was used."""
+        _say(f"Someone has logged in with the link. The next one:\n  {self._root}/{link}")
+
+
+def _root(host: str, port: int) -> str:
+    """The address for clients on this machine."""
+    address = ipaddress.ip_address(host)
+    if address.is_unspecified:
+        address = ipaddress.ip_address("127.0.0.1" if address.version == 4 else "::1")
+    return f"http://{f'[{address}]' if address.version == 6 else address}:{port}"
+
+
+def _say(text: str) -> None:
     with suppress(OSError, ValueError):  # no one reads the output: the server runs all the same
         if sys.stdout is not None:
-            print(directions(host, port, needs_key), flush=True)
+            print(text, flush=True)

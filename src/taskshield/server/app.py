@@ -18,6 +18,7 @@ from taskshield.core.errors import StoreError
 from taskshield.core.judge import Judge
 from taskshield.core.store import Approval, Store
 from taskshield.server.access.auth import Auth
+from taskshield.server.access.login_link import LoginLink
 from taskshield.server.dashboard.playground import Playground
 from taskshield.server.http.errors import problem_of, problem_of_validation
 from taskshield.server.http.limits import Limits
@@ -60,7 +61,11 @@ _PRUNING_S = 3600.0
 
 
 def create_app(
-    settings: Settings, *, judge: Judge | None = None, store: Store | None = None
+    settings: Settings,
+    *,
+    judge: Judge | None = None,
+    store: Store | None = None,
+    link: LoginLink | None = None,
 ) -> FastAPI:
     """Make the app.
 
@@ -68,6 +73,7 @@ def create_app(
         settings: All settings, those of the server under `server`.
         judge: Used instead of the judge that the settings name.
         store: An open store, used instead of the one that the settings name; the app closes it.
+        link: With it the person who started the server logs in, as long as there are no keys.
 
     Raises:
         ConfigError: A setting is wrong.
@@ -79,7 +85,9 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         opened = await open_configured(settings.server) if store is None else store
-        app.state.services = running = _services(settings, chosen_judge, opened, metrics)
+        app.state.services = running = _services(
+            settings, chosen_judge, opened, metrics, link
+        )
         background = [
             _in_background(running.readiness.run_until_passed()),
             _in_background(_prune_regularly(running)),
@@ -118,7 +126,9 @@ def create_app(
     return app
 
 
-def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) -> Services:
+def _services(
+    settings: Settings, judge: Judge, store: Store, metrics: Metrics, link: LoginLink | None
+) -> Services:
     server = settings.server
     policy = settings.policy.to_policy()
     live_events = LiveEvents()
@@ -149,7 +159,7 @@ def _services(settings: Settings, judge: Judge, store: Store, metrics: Metrics) 
         settings=settings,
         store=store,
         checker=checker,
-        auth=Auth(store, host=server.host, per_minute=server.limits.per_minute),
+        auth=Auth(store, host=server.host, per_minute=server.limits.per_minute, link=link),
         approvals=Approvals(store, checker, publish_decided),
         metrics=metrics,
         readiness=Readiness(judge, policy, store),

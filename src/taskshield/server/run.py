@@ -5,12 +5,14 @@ import math
 import os
 import socket
 from collections.abc import Callable
+from typing import Protocol
 
 import uvicorn
 from fastapi import FastAPI
 
 from taskshield.core.errors import ConfigError
 from taskshield.server.access.local_requests import check_binding, is_loopback
+from taskshield.server.access.login_link import LoginLink
 from taskshield.server.app import create_app
 from taskshield.server.http.slow_clients import Connection
 from taskshield.server.operations import logs, telemetry
@@ -23,8 +25,25 @@ _KEEP_ALIVE_S = 75
 """Seconds that a connection may be idle: longer than clients and load balancers keep one."""
 
 
-Announce = Callable[[str, int, bool], None]
-"""Gets the address and the port of a listening server, and whether requests need an API key."""
+class Announce(Protocol):
+    """What the person who starts the server is told."""
+
+    @property
+    def shows_links(self) -> bool:
+        """Whether only that person can see it."""
+
+    def listening(self, host: str, port: int, needs_key: bool, link: str | None) -> None:
+        """The server accepts requests at an address, with a key or without.
+
+        Args:
+            host: The address.
+            port: The port.
+            needs_key: Whether requests need an API key.
+            link: The end of the link with which the person logs in; None where there is none.
+        """
+
+    def renewed(self, link: str) -> None:
+        """Someone has logged in with the link. The next link ends like this."""
 
 
 def serve(settings: Settings, announce: Announce) -> None:
@@ -32,7 +51,7 @@ def serve(settings: Settings, announce: Announce) -> None:
 
     Args:
         settings: All settings.
-        announce: Called once for each socket, when the server accepts requests.
+        announce: Told when the server accepts requests.
 
     Raises:
         ConfigError: A setting is wrong, or the address cannot be used.
@@ -60,14 +79,17 @@ async def _serve(settings: Settings, announce: Announce) -> None:
         try:
             await check_binding(server.host, store)
             needs_key = not is_loopback(server.host) or bool(await store.keys())
-            app = create_app(settings, store=store)
+            link = LoginLink(announce.renewed) if announce.shows_links and not needs_key else None
+            app = create_app(settings, store=store, link=link)
         except BaseException:
             await store.aclose()
             raise
         running = Server(
             app,
             math.ceil(server.shutdown_s),
-            announce=lambda host, port: announce(host, port, needs_key),
+            announce=lambda host, port: announce.listening(
+                host, port, needs_key, None if link is None else link.fragment
+            ),
         )
         await running.serve(sockets=[listening_socket])
 

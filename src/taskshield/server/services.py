@@ -36,11 +36,19 @@ def services(request: Request) -> Services:
     return found
 
 
-async def authorize(request: Request, scope: Scope, *others: Scope) -> Caller:
+async def authorize(
+    request: Request, scope: Scope, *others: Scope, local: bool = False
+) -> Caller:
     """The caller of a request. A handler calls this first.
+
+    Args:
+        request: The request.
+        scope: A scope that is enough.
+        *others: Others that are enough.
+        local: Whether a program of this machine, as an agent is, needs no key on a server without.
 
     Raises:
         RequestError: There is no valid key, it has none of these scopes, or it made too many
             requests.
     """
-    return await services(request).auth.authorize(request, scope, *others)
+    return await services(request).auth.authorize(request, scope, *others, local=local)

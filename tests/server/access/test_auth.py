@@ -79,8 +79,8 @@ def test_a_key_is_found_in_any_of_its_headers(headers: dict[str, str]) -> None:
 def test_the_agent_is_named_by_the_request_or_else_by_its_key() -> None:
     store = MemoryStore()
     named = {"x-taskshield-agent": " invoice-clerk "}
-    assert run(auth(store).authorize(request(), "check")).agent is None
-    assert run(auth(store).authorize(request(named), "check")).agent == "invoice-clerk"
+    assert run(auth(store).authorize(request(), "check", local=True)).agent is None
+    assert run(auth(store).authorize(request(named), "check", local=True)).agent == "invoice-clerk"
     secret = {"x-taskshield-key": run(keyed(store, "check", tenant="mine"))}
     assert run(auth(store).authorize(request(secret), "check")).agent == "mine's key"
     caller = run(auth(store).authorize(request(secret | named), "check"))
@@ -176,8 +176,47 @@ def test_a_key_needs_one_of_the_scopes(
 def test_without_any_key_requests_of_this_machine_are_accepted() -> None:
     here = [request(host=name) for name in ("127.0.0.1:8787", "localhost", "[::1]:8787")]
     for asking in (*here, request({"origin": "http://localhost:8787"})):
-        caller = run(auth(MemoryStore()).authorize(asking, "admin"))
+        caller = run(auth(MemoryStore()).authorize(asking, "check", local=True))
         assert caller.tenant == "default"
+
+
+@pytest.mark.parametrize("scope", ["check", "approve", "admin"])
+def test_without_any_key_a_program_may_only_do_what_agents_need(scope: Scope) -> None:
+    with refused(401) as caught:
+        run(auth(MemoryStore()).authorize(request(), scope))
+    assert "login or an API key" in caught.value.problem.message
+
+
+def test_an_address_with_too_many_wrong_keys_is_not_looked_up() -> None:
+    store, clock = Counting(), Clock()
+    authority = auth(store, clock=clock)
+    good, unseen = with_key(run(keyed(store, "check"))), with_key(run(keyed(store, "check")))
+    run(authority.authorize(good, "check"))
+    before = store.lookups
+    for number in range(61):
+        with refused(401 if number < 60 else 429) as caught:
+            run(authority.authorize(with_key(f"tsk_{number}"), "check"))
+    assert int(caught.value.problem.headers["retry-after"]) > 0
+    assert store.lookups == before + 60
+    with refused(429):
+        run(authority.authorize(unseen, "check"))
+    run(authority.authorize(with_key(good.headers["x-taskshield-key"]), "check"))  # known already
+    elsewhere = request(dict(unseen.headers), client="127.0.0.2")
+    run(authority.authorize(elsewhere, "check"))
+    clock.now += 60
+    run(authority.authorize(with_key(unseen.headers["x-taskshield-key"]), "check"))
+
+
+def test_a_request_counts_once() -> None:
+    store = MemoryStore()
+    secret = run(keyed(store, "check", per_minute=2))
+    authority = auth(store)
+    for _ in range(2):
+        asking = with_key(secret)
+        run(authority.admit(asking))
+        run(authority.authorize(asking, "check"))
+    with refused(429):
+        run(authority.admit(with_key(secret)))
 
 
 @pytest.mark.parametrize(
@@ -200,9 +239,9 @@ def test_without_any_key_requests_of_this_machine_are_accepted() -> None:
 )
 def test_without_any_key_other_requests_are_refused(asking: Request) -> None:
     with refused(401):
-        run(auth(MemoryStore()).authorize(asking, "check"))
+        run(auth(MemoryStore()).authorize(asking, "check", local=True))
     with refused(401):
-        run(auth(MemoryStore(), host="0.0.0.0").authorize(request(), "check"))
+        run(auth(MemoryStore(), host="0.0.0.0").authorize(request(), "check", local=True))
 
 
 def test_after_the_last_key_is_revoked_a_key_is_still_needed() -> None:
@@ -210,14 +249,14 @@ def test_after_the_last_key_is_revoked_a_key_is_still_needed() -> None:
     run(keyed(store, "check"))
     run(store.revoke_key(run(store.keys())[0].id))
     with refused(401):
-        run(auth(store).authorize(request(), "check"))
+        run(auth(store).authorize(request(), "check", local=True))
 
 
 def test_from_the_first_key_on_a_key_is_needed() -> None:
     store, clock = MemoryStore(), Clock()
     authority = auth(store, clock=clock)
-    run(authority.authorize(request(), "check"))
+    run(authority.authorize(request(), "check", local=True))
     run(keyed(store, "check"))
     clock.now += 5
     with refused(401):
-        run(authority.authorize(request(), "check"))
+        run(authority.authorize(request(), "check", local=True))

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from taskshield.core.store import Login
-from taskshield.server.access.logins import COOKIE, CSRF_HEADER, csrf_token
+from taskshield.server.access.logins import COOKIE, CSRF_HEADER
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
 from tests.server.dashboard.people import (
-    OWN,
+    TOKENS,
     cookie_of,
     hijacked,
     log_in,
@@ -19,7 +19,7 @@ from tests.server.dashboard.people import (
     own_page,
     refusal,
 )
-from tests.server.stage import keyed, served
+from tests.server.stage import OWN, keyed, served
 from tests.stores.rows import AGES_AGO
 
 ELSEWHERE: list[dict[str, str]] = [
@@ -46,21 +46,21 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("taskshield.server.access.auth._CACHE_S", -1.0)
 
 
-def test_without_keys_no_login_is_needed() -> None:
+def test_the_owner_may_do_everything() -> None:
     with served() as client:
         me = client.get("/page/me").json()
-    assert me["login"] == "none" and me["csrf"] is None and me["tenant"] == "default"
+    assert me["login"] == "done" and me["tenant"] == "default"
     assert me["scopes"] == ["admin", "approve", "check", "proxy"]
     assert me["judges"] == ["embedded"]
 
 
 def test_without_a_login_only_the_need_for_one_is_told(store: MemoryStore) -> None:
     run(keyed(store, "check", tenant="secret tenant"))
-    with served(store) as client:
+    with served(store, owner=False) as client:
         me = client.get("/page/me").json()
     version = me.pop("version")
     assert version
-    assert me == {"login": "needed", "scopes": [], "tenant": "", "csrf": None, "judges": []}
+    assert me == {"login": "needed", "scopes": [], "tenant": "", "judges": [], "link": False}
 
 
 def test_the_cookie_counts_as_the_key(store: MemoryStore) -> None:
@@ -85,7 +85,7 @@ def test_admins_may_do_everything(store: MemoryStore) -> None:
 )
 def test_the_flags_of_the_cookie(store: MemoryStore, origin: str, secure: bool) -> None:
     secret = run(keyed(store, "check"))
-    with served(store) as client:
+    with served(store, owner=False) as client:
         answer = client.post("/page/login", json={"key": secret}, headers={"origin": origin})
     (cookie,) = SimpleCookie(answer.headers["set-cookie"]).values()
     assert cookie["httponly"] is True
@@ -93,12 +93,12 @@ def test_the_flags_of_the_cookie(store: MemoryStore, origin: str, secure: bool) 
     assert cookie["path"] == "/" and not cookie["domain"]
     assert int(cookie["max-age"]) == 12 * 3600
     assert bool(cookie["secure"]) is secure
-    assert answer.content == b"" and answer.status_code == 204
+    assert cookie.value not in answer.text and answer.headers["cache-control"] == "no-store"
 
 
 def test_neither_the_key_nor_the_cookie_is_stored(store: MemoryStore) -> None:
     secret = run(keyed(store, "check"))
-    with served(store) as client:
+    with served(store, owner=False) as client:
         log_in(client, secret)
         cookie = cookie_of(client)
         log_in(client, secret)
@@ -111,7 +111,7 @@ def test_neither_the_key_nor_the_cookie_is_stored(store: MemoryStore) -> None:
 @pytest.mark.parametrize("key", ["tsk_unknown", "", "sk-of-the-provider", "tsk_\x00\ud800"])
 def test_an_invalid_key_gives_no_cookie(store: MemoryStore, key: str) -> None:
     run(keyed(store, "check"))
-    with served(store) as client:
+    with served(store, owner=False) as client:
         answer = client.post(
             "/page/login",
             content=b'{"key": "%s"}' % key.encode("unicode_escape").replace(b"\\x", b"\\u00"),
@@ -123,14 +123,14 @@ def test_an_invalid_key_gives_no_cookie(store: MemoryStore, key: str) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"{}", b'{"key": 1}', b'"tsk_x"'])
 def test_a_login_without_a_key_is_refused(store: MemoryStore, body: bytes) -> None:
-    with served(store) as client:
+    with served(store, owner=False) as client:
         answer = client.post("/page/login", content=body, headers=OWN)
     assert refusal(answer) == (400, "invalid_request")
 
 
 def test_the_number_of_login_attempts_is_limited(store: MemoryStore) -> None:
     secret = run(keyed(store, "check"))
-    with served(store) as client:
+    with served(store, owner=False) as client:
         tried = [
             client.post("/page/login", json={"key": "tsk_guess"}, headers=OWN) for _ in range(31)
         ]
@@ -144,11 +144,11 @@ def test_another_page_cannot_log_a_user_in_or_out(
     store: MemoryStore, headers: dict[str, str]
 ) -> None:
     secret = run(keyed(store, "check"))
-    with served(store) as client:
+    with served(store, owner=False) as client:
         answer = client.post("/page/login", json={"key": secret}, headers=headers)
         assert refusal(answer) == (403, "forged") and "set-cookie" not in answer.headers
         log_in(client, secret)
-        token = {CSRF_HEADER: csrf_token(cookie_of(client))}
+        token = {CSRF_HEADER: TOKENS[cookie_of(client)]}
         assert refusal(client.post("/page/logout", headers={**headers, **token}))[0] == 403
         assert refusal(client.post("/page/logout", headers=OWN)) == (403, "forged")
         assert client.get("/page/me").json()["login"] == "done"
@@ -158,7 +158,7 @@ def test_another_page_cannot_log_a_user_in_or_out(
 def test_another_page_cannot_change_anything(store: MemoryStore, headers: dict[str, str]) -> None:
     """Not even with a leaked token."""
     with logged_in(store, "admin") as client:
-        token = csrf_token(cookie_of(client))
+        token = TOKENS[cookie_of(client)]
         for asked in changing("d"):
             answer = client.request(**asked, headers={**headers, CSRF_HEADER: token})
             assert refusal(answer) == (403, "forged"), asked
@@ -176,7 +176,7 @@ def test_the_dashboard_needs_its_token(store: MemoryStore, token: str | None) ->
 
 def test_the_token_of_another_login_is_refused(store: MemoryStore) -> None:
     secret = run(keyed(store, "check"))
-    with served(store) as client:
+    with served(store, owner=False) as client:
         log_in(client, secret)
         old = own_page(client)
         log_in(client, secret)
@@ -223,7 +223,7 @@ def test_a_revoked_key_ends_the_login(store: MemoryStore) -> None:
 @pytest.mark.usefixtures("at_once")
 def test_an_expired_key_ends_the_login(store: MemoryStore) -> None:
     secret = run(keyed(store, "check", lifetime=timedelta(hours=1)))
-    with served(store) as client:
+    with served(store, owner=False) as client:
         log_in(client, secret)
         (key,) = run(store.keys())
         store._keys[key.id] = type(key)(
@@ -254,7 +254,7 @@ def test_logging_out_ends_the_login_for_every_copy_of_the_cookie(store: MemorySt
 
 
 def test_a_login_is_valid_at_all_replicas(store: MemoryStore) -> None:
-    with logged_in(store) as client, served(store) as other:
+    with logged_in(store) as client, served(store, owner=False) as other:
         other.cookies.set(COOKIE, cookie_of(client))
         assert other.get("/page/me").json()["login"] == "done"
 
@@ -262,11 +262,12 @@ def test_a_login_is_valid_at_all_replicas(store: MemoryStore) -> None:
 @pytest.mark.parametrize("cookie", ["", "nonsense", "x" * 10_000, "\xff"])
 def test_any_other_cookie_is_ignored(store: MemoryStore, cookie: str) -> None:
     run(keyed(store, "check"))
-    with served(store) as client:
+    with served(store, owner=False) as client:
         given: Any = {"cookie": f"{COOKIE}={cookie}".encode("latin-1")}
         assert refusal(client.get("/api/sessions", headers=given)) == (401, "unauthenticated")
-    with served() as client:
-        assert client.get("/api/sessions", headers=given).status_code == 200
+    with served(owner=False) as client:
+        answer = client.post("/api/sessions", json={}, headers=given)
+        assert answer.status_code == 201
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])

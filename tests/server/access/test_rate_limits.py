@@ -1,4 +1,6 @@
-from taskshield.server.access.rate_limits import RateLimiter
+import pytest
+
+from taskshield.server.access.rate_limits import RateLimiter, sender
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
 from tests.server.access.clock import Clock
@@ -28,3 +30,26 @@ def test_a_key_with_too_many_requests_gets_a_retry_after() -> None:
         assert answers[2].json()["error"]["code"] == "rate_limited"
         others = [client.get("/api/sessions", headers={"x-taskshield-key": fast}) for _ in range(6)]
         assert [answer.status_code for answer in others] == [200] * 5 + [429]
+
+
+def test_requests_beyond_the_limit_are_refused_before_their_body_is_read() -> None:
+    store = MemoryStore()
+    with served(store, key=run(keyed(store, "check", per_minute=1))) as client:
+        bad = {"content": b"{", "headers": {"content-type": "application/json"}}
+        path = "/api/sessions"
+        answers = [client.post(path, **bad).status_code for _ in range(2)]  # type: ignore[arg-type]
+    assert answers == [400, 429]
+
+
+@pytest.mark.parametrize(
+    ("host", "counted"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("a socket", "a socket"),
+    ],
+)
+def test_who_counts_as_one_sender(host: str, counted: str) -> None:
+    assert sender(host) == counted

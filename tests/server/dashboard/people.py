@@ -9,10 +9,10 @@ from starlette.testclient import TestClient
 from taskshield.core.store import Scope, Store
 from taskshield.server.access.logins import COOKIE, CSRF_HEADER
 from tests.engine.sessions import run
-from tests.server.stage import HIJACKED, TENANT, keyed, served, wire
+from tests.server.stage import HIJACKED, OWN, TENANT, keyed, served, wire
 
-OWN = {"origin": "http://127.0.0.1:8787", "sec-fetch-site": "same-origin"}
-"""What a browser sends along from our own page."""
+TOKENS: dict[str, str] = {}
+"""What our page keeps besides each cookie."""
 EVERYTHING: tuple[Scope, ...] = ("check", "approve")
 
 
@@ -25,19 +25,20 @@ def logged_in(
 ) -> Iterator[TestClient]:
     """A client with a cookie and no key."""
     secret = run(keyed(store, *(scopes or EVERYTHING), tenant=tenant))
-    with served(store, **server) as client:
+    with served(store, owner=False, **server) as client:
         log_in(client, secret)
         yield client
 
 
 def log_in(client: TestClient, secret: str) -> None:
     answer = client.post("/page/login", json={"key": secret}, headers=OWN)
-    assert answer.status_code == 204, answer.text
+    assert answer.status_code == 200, answer.text
+    TOKENS[cookie_of(client)] = answer.json()["csrf"]
 
 
 def own_page(client: TestClient) -> dict[str, str]:
     """What our page sends along with what changes something."""
-    return {**OWN, CSRF_HEADER: client.get("/page/me").json()["csrf"]}
+    return {**OWN, CSRF_HEADER: TOKENS[cookie_of(client)]}
 
 
 def cookie_of(client: TestClient) -> str:

@@ -1,5 +1,6 @@
-"""Limits the requests of each key: one token bucket a key, in this process."""
+"""Limits requests by key, and failed logins by address: a token bucket for each, in this process."""
 
+import ipaddress
 import math
 import time
 from collections.abc import Callable
@@ -31,12 +32,28 @@ class RateLimiter:
         Returns:
             None where it is allowed, or else in how many seconds to try again.
         """
-        now = self._clock()
-        each = 60 / per_minute
+        wait = self.wait(key, per_minute)
+        if wait is None:
+            self._buckets.put(key, _Bucket(self._spent(key) + 60 / per_minute, self._clock()))
+        return wait
+
+    def wait(self, key: str, per_minute: int) -> int | None:
+        """What `take` would return. Counts nothing."""
+        over = round(self._spent(key) + 60 / per_minute - 60, 6)
+        return math.ceil(over) if over > 0 else None
+
+    def _spent(self, key: str) -> float:
         last = self._buckets.get(key)
-        spent = 0.0 if last is None else max(0.0, last.spent - (now - last.at))
-        over = round(spent + each - 60, 6)
-        if over > 0:
-            return math.ceil(over)
-        self._buckets.put(key, _Bucket(spent + each, now))
-        return None
+        return 0.0 if last is None else max(0.0, last.spent - (self._clock() - last.at))
+
+
+def sender(host: str) -> str:
+    """Who counts as one sender: an address, or a whole network of IPv6, where each person has one."""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    mapped = address.ipv4_mapped
+    return str(ipaddress.ip_network((address, 64), strict=False)) if mapped is None else str(mapped)

@@ -6,16 +6,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from taskshield._version import __version__
-from taskshield.core.store import ApiKey
 from taskshield.server.access.api_keys import SCOPES
-from taskshield.server.access.auth import DEFAULT_TENANT
-from taskshield.server.access.logins import (
-    COOKIE,
-    check_origin,
-    clear_cookie,
-    csrf_token,
-    set_cookie,
-)
+from taskshield.server.access.auth import LOCAL_PROGRAM
+from taskshield.server.access.logins import check_origin, clear_cookie, set_cookie
 from taskshield.server.dashboard.files import HEADERS, INDEX, read_files, served
 from taskshield.server.http import errors
 from taskshield.server.http.errors import Problem, RequestError
@@ -45,23 +38,30 @@ async def me(request: Request) -> Response:
     server = services(request)
     about_server = {"judges": list(server.playground.judges), "version": __version__}
     try:
-        key = await server.auth.identify(request)
+        who = await server.auth.identify(request)
     except RequestError:
-        anonymous: dict[str, object] = {"login": "needed", "scopes": [], "tenant": "", "csrf": None}
-        return _json({**anonymous, **about_server, "judges": []})
-    return _json({**_about_key(key, request), **about_server})
+        who = LOCAL_PROGRAM
+    if who is not LOCAL_PROGRAM:
+        scopes = sorted(SCOPES if "admin" in who.scopes else who.scopes)
+        return _json({"login": "done", "scopes": scopes, "tenant": who.tenant, **about_server})
+    anonymous = {"login": "needed", "scopes": [], "tenant": "", **about_server, "judges": []}
+    return _json({**anonymous, "link": await server.auth.link_works()})
 
 
 async def login(request: Request) -> Response:
-    """Log in with a key."""
+    """Log in with a key, or with the token of the link that the server printed."""
+    auth = services(request).auth
+    auth.count_login(request)
     check_origin(request)
-    body = await json_body(request)
-    key = body.get("key") if isinstance(body, dict) else None
-    if not isinstance(key, str):
-        raise RequestError(400, "invalid_request", "key: An API key is needed as text.")
-    cookie = await services(request).auth.log_in(request, key.strip())
-    response = Response(status_code=204, headers=HEADERS)
-    set_cookie(response, request, cookie)
+    match await json_body(request):
+        case {"token": str(token)}:
+            made = await auth.log_in_with_link(request, token)
+        case {"key": str(key)}:
+            made = await auth.log_in(request, key.strip())
+        case _:
+            raise RequestError(400, "invalid_request", "key: An API key is needed as text.")
+    response = _json({"csrf": made.token})
+    set_cookie(response, request, made.cookie)
     return response
 
 
@@ -72,18 +72,6 @@ async def logout(request: Request) -> Response:
     response = Response(status_code=204, headers=HEADERS)
     clear_cookie(response)
     return response
-
-
-def _about_key(key: ApiKey | None, request: Request) -> dict[str, object]:
-    if key is None:
-        return {"login": "none", "scopes": sorted(SCOPES), "tenant": DEFAULT_TENANT, "csrf": None}
-    cookie = request.cookies.get(COOKIE)
-    return {
-        "login": "done",
-        "scopes": sorted(SCOPES if "admin" in key.scopes else key.scopes),
-        "tenant": key.tenant,
-        "csrf": None if cookie is None else csrf_token(cookie),
-    }
 
 
 def _json(content: object) -> Response:

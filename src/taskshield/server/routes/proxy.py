@@ -34,7 +34,7 @@ _KINDS = {
 
 async def proxied(request: Request) -> Response:
     """Answer a request of a client of OpenAI or Anthropic."""
-    caller = await authorize(request, "proxy")
+    caller = await authorize(request, "proxy", local=True)
     try:
         return await _forward(request, caller)
     except (ClientDisconnected, ClientDisconnect):

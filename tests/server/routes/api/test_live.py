@@ -164,7 +164,7 @@ def stream(server: Listening, **headers: str) -> Iterator[Iterator[dict[str, Any
 
     with (
         httpx.Client(base_url=server.url, timeout=30) as client,
-        client.stream("GET", "/api/live", headers=headers) as answer,
+        client.stream("GET", "/api/live", headers={**server.owner, **headers}) as answer,
     ):
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/event-stream")

@@ -6,10 +6,10 @@
  * Who is here.
  *
  * @typedef {object} Me
- * @property {"none" | "needed" | "done"} login none: no key is needed
+ * @property {"needed" | "done"} login
+ * @property {boolean} [link] whether the link that the server printed logs a person in
  * @property {string[]} scopes
  * @property {string} tenant
- * @property {string | null} csrf
  * @property {string[]} judges that the playground has
  * @property {string} version
  */
@@ -28,8 +28,11 @@ export class ApiError extends Error {
   }
 }
 
-/** @type {string | null} */
-let csrf = null;
+/**
+ * Where the token is kept that shows that this page sent a request. Unlike the cookie, it is never
+ * sent to servers on other ports of this machine, and their pages cannot read it.
+ */
+const CSRF = "taskshield-csrf";
 
 /** @type {Set<string>} */
 let scopes = new Set();
@@ -45,7 +48,7 @@ export function whenLoggedOut(listener) {
 /** @returns {Promise<Me>} */
 export async function me() {
   const known = await ask("GET", "/page/me");
-  csrf = known.csrf;
+  if (known.login === "done" && token() === null) known.login = "needed";
   scopes = new Set(known.scopes);
   return known;
 }
@@ -59,14 +62,19 @@ export function may(scope) {
   return scopes.has(scope) || scopes.has("admin");
 }
 
-/** @param {string} key */
-export function login(key) {
-  return ask("POST", "/page/login", { key });
+/** @param {{key: string} | {token: string}} proof a key, or the token of the server's link */
+export async function login(proof) {
+  const { csrf } = await ask("POST", "/page/login", proof);
+  localStorage.setItem(CSRF, csrf);
 }
 
 export async function logout() {
   await ask("POST", "/page/logout");
-  csrf = null;
+  localStorage.removeItem(CSRF);
+}
+
+function token() {
+  return localStorage.getItem(CSRF);
 }
 
 /**
@@ -134,6 +142,7 @@ async function ask(method, path, body) {
   /** @type {Record<string, string>} */
   const headers = {};
   if (body !== undefined) headers["content-type"] = "application/json";
+  const csrf = token();
   if (method !== "GET" && csrf !== null) headers["x-taskshield-csrf"] = csrf;
   const answer = await fetched(path, {
     method,

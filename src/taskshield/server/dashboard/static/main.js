@@ -1,12 +1,13 @@
 /** The frame of the page: the person, the view that is shown, and links to the others. */
 
-import { get, logout, me, whenLoggedOut } from "./api.js";
+import { get, login, logout, me, whenLoggedOut } from "./api.js";
 import { fill, h, icon } from "./dom.js";
-import { failure, toast } from "./notices.js";
+import { failure, toast, wordsOf } from "./notices.js";
 import { wordsOfFragment } from "./routes.js";
 import { connect, connected, disconnect, on } from "./stream.js";
 import { applyTheme, themeButton } from "./theme.js";
 import { LiveView } from "./view_live.js";
+import { showLogin, tokenOfLink } from "./view_login.js";
 import { said } from "./visible.js";
 
 /** @typedef {import("./routes.js").View} View */
@@ -50,16 +51,21 @@ let endings = [];
 let routes = 0;
 
 async function start() {
+  const token = tokenOfLink();
+  let problem = "";
   try {
     known = await me();
+    if (token !== null && known.login === "needed") {
+      problem = await loginWithLink(token);
+      known = await me();
+    }
   } catch (error) {
     fill(app, h("main", { id: "main" }, failure(error, start)));
     return;
   }
   if (known.login === "needed") {
     leave();
-    const { showLogin } = await import("./view_login.js");
-    showLogin(app, start);
+    showLogin(app, start, { link: known.link ?? false, problem });
     return;
   }
   for (const end of endings) end();
@@ -67,6 +73,20 @@ async function start() {
   fill(app, frame(known), main);
   connect();
   route();
+}
+
+/**
+ * Why the link does not log this person in; empty where it does.
+ *
+ * @param {string} token
+ */
+async function loginWithLink(token) {
+  try {
+    await login({ token });
+    return "";
+  } catch (error) {
+    return wordsOf(error);
+  }
 }
 
 /** @param {Me} person */
@@ -94,12 +114,11 @@ function frame(person) {
       connection(),
       said(person.tenant, "span.tenant.quiet", { title: "tenant" }),
       themeButton(),
-      person.login === "done" &&
-        h(
-          "button.icon-button",
-          { type: "button", "aria-label": "Log out", title: "Log out", onclick: goodbye },
-          icon("leave"),
-        ),
+      h(
+        "button.icon-button",
+        { type: "button", "aria-label": "Log out", title: "Log out", onclick: goodbye },
+        icon("leave"),
+      ),
     ),
   );
 }
@@ -168,7 +187,7 @@ async function goodbye() {
 }
 
 applyTheme();
-addEventListener("hashchange", route);
+addEventListener("hashchange", () => (location.hash.startsWith("#/login/") ? start() : route()));
 document.querySelector(".skip")?.addEventListener("click", (event) => {
   event.preventDefault();
   document.getElementById("main")?.focus();
@@ -180,4 +199,6 @@ whenLoggedOut(() => {
   toast("Your login has ended.", "bad");
   start();
 });
-start();
+// A browser may load a page before the person opens it. That must not use up the link.
+if (document.prerendering) document.addEventListener("prerenderingchange", start, { once: true });
+else start();

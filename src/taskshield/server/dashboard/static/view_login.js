@@ -1,15 +1,30 @@
-/** Login with a key of this server. The page sends it once and never stores it. */
+/** Login with a key of this server, or with its link. The page sends either once and keeps neither. */
 
 import { login } from "./api.js";
 import { fill, h, icon } from "./dom.js";
 import { wordsOf } from "./notices.js";
 import { said } from "./visible.js";
 
+const LINK = "#/login/";
+
+/**
+ * The token of the link that opened this page. It leaves the address and the history at once.
+ *
+ * @returns {string | null}
+ */
+export function tokenOfLink() {
+  if (!location.hash.startsWith(LINK)) return null;
+  const token = location.hash.slice(LINK.length);
+  history.replaceState(null, "", location.pathname);
+  return token;
+}
+
 /**
  * @param {HTMLElement} place
  * @param {() => void} entered called once the login succeeded
+ * @param {{link: boolean, problem: string}} known whether there is a link, and why it failed
  */
-export function showLogin(place, entered) {
+export function showLogin(place, entered, { link, problem: failed }) {
   const key = h("input", {
     type: "password",
     name: "key",
@@ -19,7 +34,7 @@ export function showLogin(place, entered) {
     spellcheck: "false",
     "aria-describedby": "login-error",
   });
-  const error = h("p.field-error", { id: "login-error", role: "alert" });
+  const error = h("p.field-error", { id: "login-error", role: "alert" }, said(failed));
   const button = h("button.button.primary", {}, "Log in");
   const form = h(
     "form.panel.login",
@@ -28,7 +43,7 @@ export function showLogin(place, entered) {
         event.preventDefault();
         button.setAttribute("disabled", "");
         try {
-          await login(key.value.trim());
+          await login({ key: key.value.trim() });
           key.value = "";
           entered();
         } catch (problem) {
@@ -43,7 +58,15 @@ export function showLogin(place, entered) {
     h("label.field", {}, h("span", {}, "API key"), key),
     error,
     button,
-    h("p.quiet", {}, "Make one with ", h("code", {}, "taskshield keys create"), "."),
+    link &&
+      h(
+        "p.quiet",
+        {},
+        "Or open the link that ",
+        h("code", {}, "taskshield serve"),
+        " shows in its terminal.",
+      ),
+    h("p.quiet", {}, "Make a key with ", h("code", {}, "taskshield keys create"), "."),
   );
   fill(place, h("main.login-page", { id: "main", tabindex: "-1" }, form));
   key.focus();

@@ -42,7 +42,7 @@ class VerdictResponse(AzureResponse):
 
 async def evaluate(request: Request) -> Response:
     """Answer one event of a host with a verdict."""
-    caller = await authorize(request, "check")
+    caller = await authorize(request, "check", local=True)
     refusal = wrong_api_version(request, parse.API_VERSIONS)
     if refusal is not None:
         return refusal

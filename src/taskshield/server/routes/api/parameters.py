@@ -26,13 +26,13 @@ _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UT
 
 
 class _AuthorizedRoute(APIRoute):
-    """A route that checks the API key before the framework parses the request."""
+    """A route that checks the API key and its limit before the framework parses the request."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
         async def handle_authorized(request: Request) -> Response:
-            await services(request).auth.identify(request)
+            await services(request).auth.admit(request)
             response = await handle(BoundedRequest(request.scope, request.receive))
             response.headers.setdefault("cache-control", "no-store")  # it may contain conversations
             return response
@@ -46,6 +46,14 @@ async def _server(request: Request) -> Services:
 
 async def _checker(request: Request) -> Caller:
     return await authorize(request, "check")
+
+
+async def _agent(request: Request) -> Caller:
+    return await authorize(request, "check", local=True)
+
+
+async def _waiter(request: Request) -> Caller:
+    return await authorize(request, "check", "approve", local=True)
 
 
 async def _reader(request: Request) -> Caller:
@@ -67,6 +75,10 @@ def _in_utc(moment: datetime) -> datetime:
         return _FIRST if moment.year == _FIRST.year else _LAST
 
 
+AgentCaller = Annotated[Caller, Depends(_agent)]
+"""As `CheckCaller`; on a server without keys it may also be any program of this machine."""
+WaitingCaller = Annotated[Caller, Depends(_waiter)]
+"""As `ReadCaller`; on a server without keys it may also be any program of this machine."""
 CheckCaller = Annotated[Caller, Depends(_checker)]
 ReadCaller = Annotated[Caller, Depends(_reader)]
 ApproveCaller = Annotated[Caller, Depends(_approver)]

@@ -32,6 +32,7 @@ from taskshield.server.routes.api.parameters import (
     LONGEST_NAME,
     NAME,
     AdminCaller,
+    AgentCaller,
     After,
     ApproveCaller,
     CheckCaller,
@@ -40,6 +41,7 @@ from taskshield.server.routes.api.parameters import (
     Moment,
     ReadCaller,
     Server,
+    WaitingCaller,
     find_record,
     native_router,
 )
@@ -57,7 +59,7 @@ router = native_router()
 
 
 @router.post("/sessions", status_code=201, tags=["sessions"])
-async def begin_session(body: NewSession, caller: CheckCaller, server: Server) -> SessionOut:
+async def begin_session(body: NewSession, caller: AgentCaller, server: Server) -> SessionOut:
     """Begin a session."""
     tools = [tool.value() for tool in body.tools]
     return SessionOut.of(
@@ -81,7 +83,7 @@ async def get_session(session: Id, caller: CheckCaller, server: Server) -> Sessi
 
 @router.post("/sessions/{session}/messages", tags=["sessions"])
 async def check_messages(
-    session: Id, body: NewMessages, caller: CheckCaller, server: Server, request: Request
+    session: Id, body: NewMessages, caller: AgentCaller, server: Server, request: Request
 ) -> CheckedOut:
     """Check the next messages of a session: all of them or, where one fails, none."""
     messages, tools = await off_loop(len(await request.body()), lambda: _values(body))
@@ -166,7 +168,7 @@ async def list_approvals(
 @router.get("/approvals/{approval}", tags=["approvals"])
 async def get_approval(
     approval: Id,
-    caller: ReadCaller,
+    caller: WaitingCaller,
     server: Server,
     wait: Annotated[
         float, Query(ge=0, le=_LONGEST_WAIT_S, description="seconds to wait for a decision")

@@ -22,7 +22,7 @@ NAME = "azure"
 
 async def analyze(request: Request) -> Response:
     """Whether the agent's newest step serves the user's tasks."""
-    caller = await authorize(request, "check")
+    caller = await authorize(request, "check", local=True)
     refusal = wrong_api_version(request, task_adherence.API_VERSIONS)
     if refusal is not None:
         return refusal

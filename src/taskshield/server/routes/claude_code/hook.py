@@ -31,7 +31,7 @@ from taskshield.server.services import authorize, services
 
 async def hook(request: Request) -> Response:
     """Answer one event."""
-    caller = await authorize(request, "check")
+    caller = await authorize(request, "check", local=True)
     event = events.parse(await json_body(request))
     server = services(request)
     try:
