@@ -49,6 +49,7 @@ class AsyncShield:
         Raises:
             ConfigError: A setting is wrong; the message names its key.
         """
+        from taskshield.own_surroundings import own_resources
         from taskshield.settings import load
         from taskshield.wiring import build_judge, wrap_own_judge
 
@@ -59,6 +60,7 @@ class AsyncShield:
         else:
             self._judge = wrap_own_judge(judge, self._settings)
         self._policy = self._settings.policy.to_policy()
+        self._own = own_resources(self._settings, config=config)
         self._notify = on_decision
         self._counters = Counters()
         self._usage = NO_USAGE
@@ -104,7 +106,11 @@ class AsyncShield:
     def resume(self, state: SessionState) -> AsyncSession:
         """Resume a conversation from the state of its session (`AsyncSession.state`)."""
         return AsyncSession(
-            judge=self._judge, policy=self._policy, state=state, on_decision=self._record
+            judge=self._judge,
+            policy=self._policy,
+            state=state,
+            on_decision=self._record,
+            own=self._own,
         )
 
     def from_json(self, text: str) -> AsyncSession:

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
@@ -104,12 +104,13 @@ def _answer(options: Options, body: bytes, event: Event) -> dict[str, object]:
             "server.store, server.store_texts: A hook needs a store that keeps its session between"
             " events. Use SQLite or Postgres and store texts, or give a running server with --url."
         )
-    return asyncio.run(_judge_here(settings, event))
+    return asyncio.run(_judge_here(settings, options.config, event))
 
 
-async def _judge_here(settings: Settings, event: Event) -> dict[str, object]:
+async def _judge_here(settings: Settings, config: str | None, event: Event) -> dict[str, object]:
     """The answer of a judge in this process."""
     # Not above: the server's packages are an extra, which --url does not need.
+    from taskshield.own_surroundings import own_resources
     from taskshield.server.access.auth import DEFAULT_TENANT
     from taskshield.server.http.errors import RequestError
     from taskshield.server.sessions.audit_records import TextRedaction
@@ -130,6 +131,7 @@ async def _judge_here(settings: Settings, event: Event) -> dict[str, object]:
             store=store,
             redaction=TextRedaction(redact=settings.server.redact_secrets),
             approval_time=timedelta(seconds=settings.server.approval_s),
+            own=replace(own_resources(settings, config=config), port=settings.server.port),
         )
         try:
             return (await reply(checker, DEFAULT_TENANT, event)).body

@@ -72,7 +72,7 @@ def run(given: argparse.Namespace) -> int:
     settings = load(given_settings(given), config=given.config)
     from taskshield.server.run import serve
 
-    serve(settings, Terminal())
+    serve(settings, Terminal(), config=given.config)
     return 0
 
 
@@ -109,7 +109,9 @@ def directions(host: str, port: int, needs_key: bool, link: str | None = None) -
             "Requests need a key (`taskshield keys create`) in the header x-taskshield-key."
         )
     elif link is not None:
-        lines.append("Open this link to look and to approve. It works once, then a new one follows:")
+        lines.append(
+            "Open this link to look and to approve. It works once; then a new one follows:"
+        )
         lines.append(f"  {root}/{link}")
     else:
         lines.append(

@@ -30,6 +30,8 @@ from taskshield.engine.cases import (
     needs_no_check,
 )
 from taskshield.engine.decide import decide
+from taskshield.engine.own_resources.calls import reaches, without_unasked
+from taskshield.engine.own_resources.values import NOTHING_KNOWN, OwnResources
 from taskshield.engine.state import after, new_tasks, with_approval, with_objectives
 from taskshield.engine.tool_functions import arguments_of, as_json, guarded_call, is_async, spec_of
 from taskshield.engine.view import answered_call, has_unread_system, tiers, view, with_trust
@@ -52,9 +54,11 @@ class EngineSession:
         policy: Policy,
         state: SessionState,
         on_decision: Callable[[Decision], None] | None = None,
+        own: OwnResources = NOTHING_KNOWN,
     ) -> None:
         self._judge = judge
         self._policy = policy
+        self._own = own
         self._state = state
         self._on_decision = on_decision
         self._memory = Memory()
@@ -179,7 +183,7 @@ class EngineSession:
             tasks=state.tasks,
             objectives=state.objectives,
             trace=Trace(judge=self._judge.name),
-            tiers=tiers(state, message, self._policy),
+            tiers=tiers(state, message, self._policy, self._own),
             answered=answered_call(state, message),
         )
 
@@ -189,7 +193,7 @@ class EngineSession:
         try:
             async with self._goals_lock:
                 spent = case.trace.usage + await self._read_objectives()
-                shown = view(self._state, message, self._policy)
+                shown = view(self._state, message, self._policy, self._own)
             case = replace(
                 case,
                 tasks=shown.tasks,
@@ -207,7 +211,9 @@ class EngineSession:
         return replace(
             case,
             check="executed",
-            assessed=answer.items,
+            assessed=without_unasked(
+                answer.items, reaches(message, case.tiers, self._own), shown.tasks
+            ),
             trace=replace(answer.trace, usage=spent + answer.trace.usage),
         )
 

@@ -12,6 +12,8 @@ from taskshield.core.policy import Policy
 from taskshield.core.session_state import SessionState
 from taskshield.core.tools import Tier
 from taskshield.engine.definition_values import tools_naming_values
+from taskshield.engine.own_resources.calls import reaches
+from taskshield.engine.own_resources.values import NOTHING_KNOWN, OwnResources
 from taskshield.engine.risk_tiers import tiers_of
 
 _TAINTED_SHOWN = 20
@@ -34,7 +36,12 @@ def with_trust(message: Message, policy: Policy) -> Message:
     return replace(message, level=_TRUSTED[message.context], context=None)
 
 
-def view(state: SessionState, message: Message, policy: Policy) -> SessionView:
+def view(
+    state: SessionState,
+    message: Message,
+    policy: Policy,
+    own: OwnResources = NOTHING_KNOWN,
+) -> SessionView:
     """What a judge sees for this message.
 
     For a user message that is only what the user said before, and the system message if its
@@ -57,7 +64,7 @@ def view(state: SessionState, message: Message, policy: Policy) -> SessionView:
         tainted=_most_similar(state.tainted, message),
         history=state.history,
         tools={name: state.tools[name] for name in names if name in state.tools},
-        tiers=tiers(state, message, policy),
+        tiers=tiers(state, message, policy, own),
         tools_naming_values=tools_naming_values(
             state.tools.values(), message.tool_calls, (turn.message.text for turn in from_user)
         ),
@@ -71,9 +78,13 @@ def has_unread_system(state: SessionState, policy: Policy) -> bool:
     return counts and not state.objectives_known
 
 
-def tiers(state: SessionState, message: Message, policy: Policy) -> Mapping[str, Tier]:
-    """Risk tier of each tool that the message calls."""
-    return tiers_of(message.tool_calls, state.tools, policy)
+def tiers(
+    state: SessionState, message: Message, policy: Policy, own: OwnResources = NOTHING_KNOWN
+) -> Mapping[str, Tier]:
+    """Risk tier of each tool that the message calls: the highest, if a call reaches the guard."""
+    found = tiers_of(message.tool_calls, state.tools, policy)
+    reached = reaches(message, found, own)
+    return {**found, **{c.name: Tier.ACCESS for c in message.tool_calls if c.id in reached}}
 
 
 def answered_call(state: SessionState, message: Message) -> ToolCall | None:

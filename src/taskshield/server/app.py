@@ -17,6 +17,8 @@ from taskshield._version import __version__
 from taskshield.core.errors import StoreError
 from taskshield.core.judge import Judge
 from taskshield.core.store import Approval, Store
+from taskshield.engine.own_resources.values import OwnResources
+from taskshield.own_surroundings import own_resources
 from taskshield.server.access.auth import Auth
 from taskshield.server.access.login_link import LoginLink
 from taskshield.server.dashboard.playground import Playground
@@ -66,6 +68,7 @@ def create_app(
     judge: Judge | None = None,
     store: Store | None = None,
     link: LoginLink | None = None,
+    own: OwnResources | None = None,
 ) -> FastAPI:
     """Make the app.
 
@@ -74,6 +77,7 @@ def create_app(
         judge: Used instead of the judge that the settings name.
         store: An open store, used instead of the one that the settings name; the app closes it.
         link: With it the person who started the server logs in, as long as there are no keys.
+        own: What belongs to this server; as the settings say, where not given.
 
     Raises:
         ConfigError: A setting is wrong.
@@ -81,12 +85,13 @@ def create_app(
     chosen_judge = build_judge(settings) if judge is None else judge
     metrics = Metrics()
     open_bodies = OpenBodies(settings.server.limits)
+    known = own_resources(settings, serves=True) if own is None else own
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         opened = await open_configured(settings.server) if store is None else store
         app.state.services = running = _services(
-            settings, chosen_judge, opened, metrics, link
+            settings, chosen_judge, opened, metrics, link, known
         )
         background = [
             _in_background(running.readiness.run_until_passed()),
@@ -127,7 +132,12 @@ def create_app(
 
 
 def _services(
-    settings: Settings, judge: Judge, store: Store, metrics: Metrics, link: LoginLink | None
+    settings: Settings,
+    judge: Judge,
+    store: Store,
+    metrics: Metrics,
+    link: LoginLink | None,
+    own: OwnResources,
 ) -> Services:
     server = settings.server
     policy = settings.policy.to_policy()
@@ -153,6 +163,7 @@ def _services(
         approval_time=timedelta(seconds=server.approval_s),
         cached=server.live_sessions,
         max_messages=server.limits.messages,
+        own=own,
         observe=observe,
     )
     return Services(
@@ -164,7 +175,7 @@ def _services(
         metrics=metrics,
         readiness=Readiness(judge, policy, store),
         live=live_events,
-        playground=Playground(settings, judge),
+        playground=Playground(settings, judge, own),
     )
 
 

@@ -5,12 +5,14 @@ import math
 import os
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 import uvicorn
 from fastapi import FastAPI
 
 from taskshield.core.errors import ConfigError
+from taskshield.own_surroundings import own_resources
 from taskshield.server.access.local_requests import check_binding, is_loopback
 from taskshield.server.access.login_link import LoginLink
 from taskshield.server.app import create_app
@@ -46,12 +48,13 @@ class Announce(Protocol):
         """Someone has logged in with the link. The next link ends like this."""
 
 
-def serve(settings: Settings, announce: Announce) -> None:
+def serve(settings: Settings, announce: Announce, *, config: str | None = None) -> None:
     """Serve until the process gets a signal to stop.
 
     Args:
         settings: All settings.
         announce: Told when the server accepts requests.
+        config: The settings file, where it was given.
 
     Raises:
         ConfigError: A setting is wrong, or the address cannot be used.
@@ -60,7 +63,7 @@ def serve(settings: Settings, announce: Announce) -> None:
     logs.configure()
     telemetry.configure()
     with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
-        runner.run(_serve(settings, announce))
+        runner.run(_serve(settings, announce, config))
 
 
 def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -72,7 +75,7 @@ def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-async def _serve(settings: Settings, announce: Announce) -> None:
+async def _serve(settings: Settings, announce: Announce, config: str | None) -> None:
     server = settings.server
     with bind_socket(server.host, server.port) as listening_socket:
         store = await open_configured(server)
@@ -80,7 +83,9 @@ async def _serve(settings: Settings, announce: Announce) -> None:
             await check_binding(server.host, store)
             needs_key = not is_loopback(server.host) or bool(await store.keys())
             link = LoginLink(announce.renewed) if announce.shows_links and not needs_key else None
-            app = create_app(settings, store=store, link=link)
+            own = own_resources(settings, config=config, serves=True)
+            own = replace(own, port=listening_socket.getsockname()[1])
+            app = create_app(settings, store=store, link=link, own=own)
         except BaseException:
             await store.aclose()
             raise

@@ -36,9 +36,7 @@ def services(request: Request) -> Services:
     return found
 
 
-async def authorize(
-    request: Request, scope: Scope, *others: Scope, local: bool = False
-) -> Caller:
+async def authorize(request: Request, scope: Scope, *others: Scope, local: bool = False) -> Caller:
     """The caller of a request. A handler calls this first.
 
     Args:

@@ -1,4 +1,4 @@
-"""Limits requests by key, and failed logins by address: a token bucket for each, in this process."""
+"""Limits requests by key, and wrong keys by address: a token bucket for each, in this process."""
 
 import ipaddress
 import math
@@ -48,7 +48,7 @@ class RateLimiter:
 
 
 def sender(host: str) -> str:
-    """Who counts as one sender: an address, or a whole network of IPv6, where each person has one."""
+    """Who counts as one sender: an address, or the network of an IPv6 address."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

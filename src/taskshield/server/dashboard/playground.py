@@ -14,6 +14,7 @@ from taskshield.core.judge import Judge
 from taskshield.core.messages import Conversation
 from taskshield.core.provenance import TracedValue
 from taskshield.core.session_state import SessionState
+from taskshield.engine.own_resources.values import NOTHING_KNOWN, OwnResources
 from taskshield.server.http.errors import RequestError
 from taskshield.settings import Settings
 from taskshield.wiring import EMBEDDED, build_judge, build_value_tracer
@@ -35,13 +36,15 @@ class PlaygroundRun:
 class Playground:
     """The configured judge and the embedded one."""
 
-    def __init__(self, settings: Settings, judge: Judge) -> None:
+    def __init__(self, settings: Settings, judge: Judge, own: OwnResources = NOTHING_KNOWN) -> None:
         """Make a playground.
 
         Args:
             settings: All settings; their policy applies here, too.
             judge: The one that the settings name. The caller closes it.
+            own: What belongs to the guard itself.
         """
+        self._own = own
         self._settings = settings
         self._policy = settings.policy.to_policy()
         self._configured = judge
@@ -85,7 +88,7 @@ class Playground:
             return PlaygroundRun(judge=name, error=str(error))
         tools = {spec.name: spec for spec in conversation.tools}
         state = SessionState(id="playground", tools=tools)
-        session = AsyncSession(judge=judge, policy=self._policy, state=state)
+        session = AsyncSession(judge=judge, policy=self._policy, state=state, own=self._own)
         decisions: list[Decision] = []
         for message in conversation.messages:
             try:

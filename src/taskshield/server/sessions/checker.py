@@ -21,6 +21,7 @@ from taskshield.core.policy import Policy
 from taskshield.core.session_parts import document_version
 from taskshield.core.store import Store
 from taskshield.core.tools import ToolSpec
+from taskshield.engine.own_resources.values import NOTHING_KNOWN, OwnResources
 from taskshield.server.bounded_cache import KeyedLocks
 from taskshield.server.http.errors import RequestError
 from taskshield.server.sessions.audit_records import TextRedaction
@@ -63,6 +64,7 @@ class SessionChecker:
         approval_time: timedelta = timedelta(minutes=10),
         cached: int = 1_000,
         max_messages: int = 2_000,
+        own: OwnResources = NOTHING_KNOWN,
         observe: Observer = lambda surface, checked: None,
     ) -> None:
         """Make a checker.
@@ -75,6 +77,7 @@ class SessionChecker:
             approval_time: How long a person has to approve.
             cached: Sessions that are cached in memory.
             max_messages: Messages that one request may have.
+            own: What belongs to the guard itself.
             observe: Gets the result of each check.
         """
         self._rules = JudgingRules(
@@ -83,6 +86,7 @@ class SessionChecker:
             redaction=redaction,
             approval_time=approval_time,
             document_version=partial(document_version, store),
+            own=own,
         )
         self._max_messages = max_messages
         self._observe = observe

@@ -1,10 +1,10 @@
 """Opens the store that the settings name."""
 
-import os
 from pathlib import Path
 
 from taskshield.core.errors import ConfigError
 from taskshield.core.store import Store
+from taskshield.own_surroundings import state_folder
 from taskshield.settings import ServerSettings
 from taskshield.stores.open_store import open_store
 
@@ -39,7 +39,5 @@ def configured_url(settings: ServerSettings) -> str:
 
 
 def default_file() -> Path:
-    """The file in the folder for state in the user's home folder, by the XDG convention."""
-    given = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(given) if Path(given).is_absolute() else Path.home() / ".local" / "state"
-    return base / "taskshield" / "taskshield.db"
+    """The file in the folder for state in the user's home folder."""
+    return state_folder(Path.home()) / "taskshield.db"

@@ -13,6 +13,7 @@ from taskshield.core.judge import Judge
 from taskshield.core.messages import Message
 from taskshield.core.policy import Policy
 from taskshield.core.store import Approval, AuditRecord
+from taskshield.engine.own_resources.values import NOTHING_KNOWN, OwnResources
 from taskshield.server.sessions.audit_records import (
     TextRedaction,
     approval_of,
@@ -43,6 +44,8 @@ class JudgingRules:
     """How long a person has to approve."""
     document_version: Callable[[], int]
     """The format in which cases are stored."""
+    own: OwnResources = NOTHING_KNOWN
+    """What belongs to the guard itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +102,9 @@ async def judge_messages(
         ConversationError: A message makes no sense in this conversation.
     """
     known = () if resume is None else resume.decisions
-    session = AsyncSession(judge=rules.judge, policy=rules.policy, state=snapshot.state)
+    session = AsyncSession(
+        judge=rules.judge, policy=rules.policy, state=snapshot.state, own=rules.own
+    )
     decisions: list[Decision] = []
     for number, message in enumerate(messages, start=len(known)):
         try:

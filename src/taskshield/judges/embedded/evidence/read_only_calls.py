@@ -43,8 +43,12 @@ Rule = Callable[[list[str]], bool]
 
 
 def own_tier(call: ToolCall, tier: Tier) -> Tier:
-    """The risk tier of one call: its tool's, unless it only reads."""
-    return Tier.READ if tier.side_effects and only_looks(call) else tier
+    """The risk tier of one call: its tool's, unless it only reads.
+
+    A call that reaches the guard itself has the highest tier, and keeps it.
+    """
+    lowered = tier.side_effects and tier is not Tier.ACCESS and only_looks(call)
+    return Tier.READ if lowered else tier
 
 
 def only_looks(call: ToolCall) -> bool:

@@ -1,0 +1,1 @@
+"""Calls that reach the guard itself: its address, files, settings and process."""

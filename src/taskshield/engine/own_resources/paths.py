@@ -1,0 +1,119 @@
+"""Whether a text names a file of the guard."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from taskshield.engine.own_resources.values import AGENT_SETTINGS, OwnResources, Reach
+
+_TOKEN = re.compile(r"[^\s'\"`;|&<>(),]+")
+_BRACES = re.compile(r"\{[^{}/\s]*+\}")
+_HOME = re.compile(r"(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%)(?=/|$)", re.IGNORECASE)
+_WILD = frozenset("*?[")
+_LONGEST, _LONGEST_PATTERN = 4_096, 256
+_SURE = 3
+"""Letters that a path from an unknown folder needs, so that `*` is not taken for ours."""
+
+
+def named_file(
+    text: str, own: OwnResources, *, changes: bool, hooks: bool = True, patterns: bool = True
+) -> Reach | None:
+    """The file of the guard that a text names.
+
+    Args:
+        text: A path, or a command with paths in it.
+        own: What belongs to the guard.
+        changes: Whether the call may change a file.
+        hooks: Whether the files count in which agents are told to ask the guard.
+        patterns: Whether patterns of names are read as a shell reads them.
+    """
+    folders = (*own.folders, own.package) if changes and own.package is not None else own.folders
+    settings = AGENT_SETTINGS if hooks else ()
+    named = (*own.files, *folders, *own.around, *settings)
+    last_steps = {posixpath.basename(path).casefold() for path in named}
+    last_steps.update(name.partition("/")[0] for name in settings)
+    plain = _BRACES.sub("*", text.replace("\\", "/").casefold())
+    for token in _TOKEN.findall(plain):
+        wild = patterns and len(token) <= _LONGEST_PATTERN and not _WILD.isdisjoint(token)
+        if len(token) > _LONGEST or not (wild or any(step in token for step in last_steps)):
+            continue
+        for path in _paths(token, own):
+            for file in own.files:
+                if _is_file(path, file.casefold()):
+                    return _reach(posixpath.basename(file), posixpath.basename(file).casefold())
+            if any(_is_in(path, folder.casefold()) for folder in folders) or any(
+                _is_folder(path, folder.casefold()) for folder in own.around
+            ):
+                return _reach("its files")
+            for name in settings:
+                folder, _, file = name.partition("/")
+                if _is_file(path, f"/{name}") or (
+                    posixpath.basename(path) == folder and file in plain
+                ):
+                    return _reach(name, file, folder, "hook")
+    return None
+
+
+def _paths(token: str, own: OwnResources) -> Iterator[str]:
+    """The paths that a word of a command may name: `if=/a/b`, `@b`, `sqlite:////a/b`."""
+    home = None if own.home is None else own.home.casefold()
+    begins = {0, *(match.end() for match in re.finditer(r"[=@:]", token))}
+    for begin in sorted(begins)[:8]:
+        path = token[begin:]
+        if home is not None:
+            path = _HOME.sub(lambda _: home, path, count=1)
+        if path.startswith("///"):  # of a URL without a host
+            path = f"/{path.lstrip('/')}"
+        yield posixpath.normpath(path)
+
+
+def _is_file(path: str, file: str) -> bool:
+    """Whether a path may name a file, or one that SQLite keeps beside it (`-wal`)."""
+    wanted, given = _steps(file), _steps(path)
+    if _is_ending(file):
+        given = given[-len(wanted) :]
+    elif not path.startswith("/"):
+        wanted = wanted[-len(given) :]
+    if not _is_sure("".join(given)):
+        return False
+    return len(given) == len(wanted) and all(
+        _fits(name, step) or (step == wanted[-1] and name.startswith(f"{step}-"))
+        for name, step in zip(given, wanted, strict=True)
+    )
+
+
+def _is_in(path: str, folder: str) -> bool:
+    """Whether a path names a folder or something in it."""
+    wanted, given = _steps(folder), _steps(path)
+    if not path.startswith("/"):
+        ending = wanted[-2:]
+        sure = _is_sure("".join(given[: len(ending)]))
+        return sure and len(given) >= len(ending) and all(map(_fits, given, ending))
+    return len(given) >= len(wanted) and all(map(_fits, given, wanted))
+
+
+def _is_folder(path: str, folder: str) -> bool:
+    """Whether a path names a folder itself."""
+    return len(_steps(path)) == len(_steps(folder)) and _is_in(path, folder)
+
+
+def _is_ending(file: str) -> bool:
+    return file.removeprefix("/") in AGENT_SETTINGS
+
+
+def _steps(path: str) -> list[str]:
+    return [step for step in path.split("/") if step not in ("", ".", "..")]
+
+
+def _fits(name: str, step: str) -> bool:
+    return name == step or (not _WILD.isdisjoint(name) and fnmatchcase(step, name))
+
+
+def _is_sure(name: str) -> bool:
+    """Whether a path from an unknown folder says enough of the name: `*` does not."""
+    return sum(map(str.isalnum, name)) >= _SURE
+
+
+def _reach(what: str, *names: str) -> Reach:
+    return Reach(what=what, names=names)
