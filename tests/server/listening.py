@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import uvloop
 
 from taskshield.core.assessments import TaskAssessment
@@ -27,6 +28,10 @@ from taskshield.settings import load
 from tests.judging import TableJudge
 
 SCRIPT = Path(sys.executable).with_name("taskshield")
+
+
+OWNERS: dict[str, dict[str, str]] = {}
+"""By the address of a server: what the page of the person sends who logged in with its link."""
 
 
 class Gated(TableJudge):
@@ -52,13 +57,13 @@ class Listening:
         self.port = port
         made = link.log_in(link.token)
         assert made is not None
-        self.owner = {
-            "cookie": f"{COOKIE}={made.cookie}",
-            CSRF_HEADER: made.token,
-            "origin": self.url,
-        }
-        """Headers of the page, for the person who logged in with the link."""
+        OWNERS[self.url] = _headers(self.url, made.cookie, made.token)
         self._server = server
+
+    @property
+    def owner(self) -> dict[str, str]:
+        """Headers of the page, for the person who logged in with the link."""
+        return OWNERS[self.url]
 
     def stop(self) -> None:
         """Stop it, like a signal."""
@@ -101,6 +106,11 @@ class Process:
     lines: list[str]
     """What it has written to standard error so far."""
 
+    @property
+    def owner(self) -> dict[str, str]:
+        """Headers of the page, for the person who logged in with the link that a terminal shows."""
+        return OWNERS[self.url]
+
 
 @contextmanager
 def in_process(*options: str, **environment: str) -> Iterator[Process]:
@@ -110,14 +120,43 @@ def in_process(*options: str, **environment: str) -> Iterator[Process]:
 
 
 @contextmanager
-def listening(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Process]:
+def in_terminal(*options: str, **environment: str) -> Iterator[Process]:
+    """`taskshield serve` in a terminal, by whose link a person has logged in."""
+    ours, theirs = os.openpty()
+    command = [str(SCRIPT), "serve", "--port", "0", *options]
+    with open(ours, encoding="utf-8") as shown:
+        with listening(command, environment, output=theirs) as process:
+            link = next(line.strip() for line in shown if "#/login/" in line)
+            url, _, token = link.partition("/#/login/")
+            login = {"json": {"token": token}, "headers": {"origin": url}}
+            answer = httpx.post(f"{url}/page/login", **login, timeout=60)  # type: ignore[arg-type]
+            OWNERS[url] = _headers(url, answer.cookies[COOKIE], answer.json()["csrf"])
+            yield process
+
+
+def person(server: Listening | Process, *, timeout: float = 5) -> httpx.Client:
+    """A client that sends what the page sends."""
+    return httpx.Client(base_url=server.url, headers=server.owner, timeout=timeout)
+
+
+def _headers(url: str, cookie: str, token: str) -> dict[str, str]:
+    return {"cookie": f"{COOKIE}={cookie}", CSRF_HEADER: token, "origin": url}
+
+
+@contextmanager
+def listening(
+    command: Sequence[str], environment: Mapping[str, str], *, output: int | None = None
+) -> Iterator[Process]:
     """A server that this command starts, once it listens."""
     running = subprocess.Popen(
         command,
+        stdout=output,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **environment},
     )
+    if output is not None:
+        os.close(output)
     assert running.stderr is not None
     lines: list[str] = []
     reader = threading.Thread(target=lambda: lines.extend(running.stderr or ()))

@@ -4,7 +4,9 @@ For a test with a few hundred messages and for the benchmark with thousands.
 """
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -20,6 +22,11 @@ import taskshield
 from tests.server.listening import Process, listening
 from tests.stores import releases
 
+_COMMAND = (
+    sys.executable,
+    "-c",
+    "import sys; from taskshield.cli.main import main; sys.exit(main())",
+)
 _PATIENCE_S = 120
 _CLIENTS = 6
 _AZURE = "/contentsafety/agent:analyzeTaskAdherence?api-version=2025-09-15-preview"
@@ -65,11 +72,23 @@ def later(folder: Path) -> Path:
 @contextmanager
 def serving(source: Path, store: str) -> Iterator[Process]:
     """A server of a release on a store, with a judge that needs no weights."""
-    command = "import sys; from taskshield.cli.main import main; sys.exit(main())"
     options = ("serve", "--port", "0", "--judge", "block-side-effects")
-    environment = {"PYTHONPATH": str(source), "TASKSHIELD_SERVER__STORE": store}
-    with listening([sys.executable, "-c", command, *options], environment) as process:
+    with listening([*_COMMAND, *options], _environment(source, store)) as process:
         yield process
+
+
+def new_key(source: Path, store: str) -> str:
+    """A key that a release makes, for all that the tests read."""
+    options = ("keys", "create", "--name", "tester", "--scope", "admin")
+    given = {**os.environ, **_environment(source, store)}
+    made = subprocess.run(
+        [*_COMMAND, *options], env=given, capture_output=True, text=True, check=True
+    )
+    return made.stdout.strip()
+
+
+def _environment(source: Path, store: str) -> dict[str, str]:
+    return {"PYTHONPATH": str(source), "TASKSHIELD_SERVER__STORE": store}
 
 
 @dataclass(slots=True)
@@ -153,21 +172,23 @@ class Traffic:
         self._store = store
         self._first, self._second = first, second
         self._talks = [Talk(number) for number in range(talks)]
+        self._key = ""
         self.figures = Figures()
 
     def run(self, messages: int) -> Figures:
         """Roll from the first release to the second and back, and look at all that is stored."""
+        self._key = new_key(self._first, self._store)
         turns = messages // len(self._talks)
         alone, both = turns // 10, turns // 2
         with ExitStack() as stack:
             with ExitStack() as inner:
-                first = _client(inner, self._first, self._store)
+                first = self._client(inner, self._first)
                 self._say(alone, first)
-                second = _client(stack, self._second, self._store)
+                second = self._client(stack, self._second)
                 self._say(both, first, second)
             self._say(alone, second)
             with ExitStack() as inner:
-                first = _client(inner, self._first, self._store)
+                first = self._client(inner, self._first)
                 self._say(alone, first, second)
                 stack.close()
                 before = sum(talk.answered for talk in self._talks)
@@ -177,8 +198,14 @@ class Traffic:
                 self.figures.after_roll_back = self.figures.messages - before
                 self._check(first)
         with ExitStack() as stack:
-            self._check(_client(stack, self._second, self._store))
+            self._check(self._client(stack, self._second))
         return self.figures
+
+    def _client(self, stack: ExitStack, source: Path) -> httpx.Client:
+        process = stack.enter_context(serving(source, self._store))
+        headers = {"x-taskshield-key": self._key}
+        client = httpx.Client(base_url=process.url, headers=headers, timeout=_PATIENCE_S)
+        return stack.enter_context(client)
 
     def _say(self, turns: int, *clients: httpx.Client) -> None:
         """Let each conversation say so much, each message to the next server."""
@@ -219,11 +246,6 @@ class Traffic:
                     figures.unreadable += 1
                 elif not answer.json()["same"]:
                     figures.changed += 1
-
-
-def _client(stack: ExitStack, source: Path, store: str) -> httpx.Client:
-    process = stack.enter_context(serving(source, store))
-    return stack.enter_context(httpx.Client(base_url=process.url, timeout=_PATIENCE_S))
 
 
 def _records(client: httpx.Client) -> Iterator[dict[str, Any]]:

@@ -36,7 +36,7 @@ from taskshield.stores.open_store import open_store
 from tests.adapters.agent_hooks.test_verdicts import RUNNABLE
 from tests.engine.sessions import run
 from tests.judging import TableJudge
-from tests.server.listening import in_thread
+from tests.server.listening import in_thread, person
 from tests.server.stage import TENANT, Failing, Hanging, keyed, served
 
 PATH = "/contentsafety/agent:evaluate"
@@ -160,7 +160,10 @@ def without_ids(verdicts: list[Context]) -> str:
 
 def test_an_aligned_run_over_http_passes_all_eight_points_unchanged() -> None:
     judge, store = hijackable(), MemoryStore()
-    with in_thread(judge, store) as server, httpx.Client(base_url=server.url) as client:
+    with (
+        in_thread(judge, store) as server,
+        person(server) as client,
+    ):
         host = Host(lambda context: client.post(PATH, params=PARAMS, json=context))
         host.emit(host.build.agent_startup(tools_registered=["pay"]))
         host.user()
@@ -185,7 +188,10 @@ def test_an_aligned_run_over_http_passes_all_eight_points_unchanged() -> None:
 @pytest.mark.shows("Agent Hooks", "user turn", "tool call", "tool output", "feedback")
 def test_a_hijacked_run_over_http_loses_the_misaligned_call_only() -> None:
     judge = hijackable()
-    with in_thread(judge, MemoryStore()) as server, httpx.Client(base_url=server.url) as client:
+    with (
+        in_thread(judge, MemoryStore()) as server,
+        person(server) as client,
+    ):
         host = Host(lambda context: client.post(PATH, params=PARAMS, json=context))
         hijacked_run(host)
     (denied,) = [each for each in host.remote.verdicts if each["decision"] == "deny"]

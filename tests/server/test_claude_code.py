@@ -12,7 +12,7 @@ from taskshield.core.tools import Tier
 from taskshield.stores.memory import MemoryStore
 from tests.adapters.claude_code.test_events import PLANTED, PROMPT, failure, judge, result, use
 from tests.engine.sessions import run
-from tests.server.listening import in_thread
+from tests.server.listening import in_thread, person
 from tests.server.stage import Failing, Hanging, keyed, served
 
 PATH = "/hooks/claude-code"
@@ -41,7 +41,10 @@ def stopped(answer: Any) -> str:
 
 @pytest.mark.shows("Claude Code", "user turn", "tool call", "tool output", "feedback")
 def test_a_session_over_http() -> None:
-    with in_thread(judge(), MemoryStore()) as server, httpx.Client(base_url=server.url) as client:
+    with (
+        in_thread(judge(), MemoryStore()) as server,
+        person(server) as client,
+    ):
         assert answered(client, PROMPT) == {}
         assert answered(client, use()) == {}
         noted = answered(client, result(f"paid. {PLANTED}"))["hookSpecificOutput"]

@@ -20,7 +20,7 @@ from taskshield.core.tools import Tier
 from taskshield.stores.memory import MemoryStore
 from taskshield.stores.open_store import open_store
 from tests.engine.sessions import run
-from tests.server.listening import Gated, in_process, in_thread
+from tests.server.listening import Gated, in_process, in_terminal, in_thread, person
 from tests.server.stage import TENANT, call, judge, keyed, user, wire
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -39,12 +39,18 @@ def post(client: httpx.Client, path: str, body: Any) -> Any:
 
 def test_what_was_acknowledged_survives_a_crash(tmp_path: Path) -> None:
     options = ("--judge", "allow-all", "--store", f"sqlite:///{tmp_path / 'store.db'}")
-    with in_process(*options) as first, httpx.Client(base_url=first.url) as client:
+    with (
+        in_terminal(*options) as first,
+        person(first) as client,
+    ):
         post(client, "/api/sessions", {"id": "s"})
         checked = post(client, "/api/sessions/s/messages", {"messages": wire(user(), call())})
         first.running.kill()
         first.running.wait()
-    with in_process(*options) as second, httpx.Client(base_url=second.url) as client:
+    with (
+        in_terminal(*options) as second,
+        person(second) as client,
+    ):
         assert client.get("/api/sessions/s").json()["messages"] == 2
         for decision in checked["decisions"]:
             again = post(client, f"/api/decisions/{decision['id']}/replay", None)
@@ -135,7 +141,10 @@ def test_a_request_that_waits_for_approval_ends_when_the_server_stops() -> None:
 
 def test_a_client_that_disconnects_does_not_undo_its_check() -> None:
     gated, store = Gated(), MemoryStore()
-    with in_thread(gated, store) as server, httpx.Client(base_url=server.url) as client:
+    with (
+        in_thread(gated, store) as server,
+        person(server) as client,
+    ):
         post(client, "/api/sessions", {"id": "s"})
         body = b'{"messages": [{"level": "user", "text": "Wait at the gate."}]}'
         with socket.create_connection(("127.0.0.1", server.port)) as connection:

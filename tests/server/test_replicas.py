@@ -22,7 +22,7 @@ from taskshield.stores.open_store import open_store
 from tests.adapters.azure.test_task_adherence import call as azure_call
 from tests.adapters.azure.test_task_adherence import message, request
 from tests.engine.sessions import run
-from tests.server.listening import Process, in_process
+from tests.server.listening import Process, in_process, in_terminal, person
 from tests.server.stage import call, user, wire
 from tests.stores.postgres_server import PostgresServer
 
@@ -47,7 +47,7 @@ class Replicas:
 
     def __init__(self, *processes: Process) -> None:
         self.processes = processes
-        self.clients = [httpx.Client(base_url=each.url, timeout=PATIENCE_S) for each in processes]
+        self.clients = [person(each, timeout=PATIENCE_S) for each in processes]
         self._turns = cycle(self.clients)
 
     def __enter__(self) -> "Replicas":
@@ -71,7 +71,7 @@ class Replicas:
 
 def started(url: str, stack: ExitStack, *options: str, **environment: str) -> Replicas:
     given = {"TASKSHIELD_SERVER__STORE": url, **environment}
-    processes = [stack.enter_context(in_process(*options, **given)) for _ in range(2)]
+    processes = [stack.enter_context(in_terminal(*options, **given)) for _ in range(2)]
     return stack.enter_context(Replicas(*processes))
 
 

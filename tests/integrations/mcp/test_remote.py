@@ -82,10 +82,10 @@ def strict() -> Iterator[Shielded]:
 
 def serving(by: TableJudge, *, keys: bool = False, **more: Any) -> Iterator[Shielded]:
     store = MemoryStore()
-    headers = {"x-taskshield-key": run(keyed(store, "check"))} if keys else {}
+    key = {"x-taskshield-key": run(keyed(store, "check"))} if keys else None
     with (
         in_thread(by, store, **more) as server,
-        httpx.Client(base_url=server.url, headers=headers) as people,
+        httpx.Client(base_url=server.url, headers=server.owner if key is None else key) as people,
     ):
         yield Shielded(server.url, people, store)
 

@@ -15,6 +15,7 @@ from taskshield.stores.memory import MemoryStore
 from tests.adapters.proxy.sdks import Seen
 from tests.adapters.proxy.streams import Call, Said
 from tests.judging import TableJudge
+from tests.server.listening import OWNERS
 from tests.server.providers.scripted import Asked, Provider
 from tests.server.proxy.agents import (
     AGENTS,
@@ -55,7 +56,7 @@ def asked_once(make: Make, url: str) -> tuple[Agent, Seen]:
 
 
 def sessions(url: str) -> list[Any]:
-    found: list[Any] = httpx.get(f"{url}/api/sessions").json()["items"]
+    found: list[Any] = httpx.get(f"{url}/api/sessions", headers=OWNERS[url]).json()["items"]
     return found
 
 
@@ -72,7 +73,7 @@ def test_an_aligned_conversation_passes(make: Make) -> None:
         agent.ask()
         assert [KEY in str(asked.headers) for asked in provider.asked] == [True] * 3
         (session,) = sessions(proxy.url)
-        counted = httpx.get(f"{proxy.url}/api/sessions/{session['id']}").json()
+        counted = httpx.get(f"{proxy.url}/api/sessions/{session['id']}", headers=proxy.owner).json()
         # Task, call, output, answer, thanks, answer.
         assert sum(counted["counters"].values()) == 6
         assert len(counted["tasks"]) == 2
@@ -160,7 +161,7 @@ def test_an_approved_call_passes_once(make: Make) -> None:
         assert seen.calls == ()
         (approval,) = re.findall(r"approval ([0-9a-f]{32}), until", " ".join(seen.texts))
         assert retrying(agent).calls == ()  # no person has answered yet
-        found = httpx.post(f"{proxy.url}/api/approvals/{approval}/approve")
+        found = httpx.post(f"{proxy.url}/api/approvals/{approval}/approve", headers=proxy.owner)
         assert found.json()["status"] == "approved"
         assert retrying(agent).calls == (EVIL,)
         assert retrying(agent).calls == ()  # once
@@ -231,7 +232,9 @@ def test_replicas_share_conversations(make: Make, headers: dict[str, str]) -> No
         agent.ask()
         (session,) = sessions(first.url)
         assert session["id"] == headers.get("x-taskshield-session", session["id"])
-        counted = httpx.get(f"{first.url}/api/sessions/{session['id']}").json()["counters"]
+        counted = httpx.get(
+            f"{first.url}/api/sessions/{session['id']}", headers=first.owner
+        ).json()["counters"]
         # Task, call, output, the round that the client never saw, answer, thanks, answer.
         assert sum(counted.values()) == 7
         assert INJECTED not in [message.text for message in judges[0].seen]
@@ -259,7 +262,7 @@ def test_a_conversation_that_was_rewritten_is_a_session_of_its_own() -> None:
             agent.user(task)
             agent.ask()
         tasks = [
-            httpx.get(f"{proxy.url}/api/sessions/{each['id']}").json()["tasks"]
+            httpx.get(f"{proxy.url}/api/sessions/{each['id']}", headers=proxy.owner).json()["tasks"]
             for each in sessions(proxy.url)
         ]
         assert [len(each) for each in tasks] == [1, 1]

@@ -30,7 +30,9 @@ def test_headers_report_decision_verdict_and_time(path: str, calls: Any, verdict
     with Provider(Said("Hm.", calls)) as provider, proxied(provider, policy={"rounds": 0}) as it:
         answer = httpx.post(it.url + path, json=request(path, streams=False))
         headers = answer.headers
-        decision = httpx.get(f"{it.url}/api/decisions/{headers['x-taskshield-decision']}").json()
+        decision = httpx.get(
+            f"{it.url}/api/decisions/{headers['x-taskshield-decision']}", headers=it.owner
+        ).json()
         assert (decision["action"], headers["x-taskshield-verdict"]) == (verdict, verdict)
         assert decision["session"] == headers["x-taskshield-session"]
         assert float(headers["x-taskshield-time-ms"]) > 0
@@ -41,7 +43,7 @@ def test_a_changed_stream_reports_them_in_a_comment(path: str) -> None:
     with Provider(Said("Hm.", [EVIL])) as provider, proxied(provider, policy={"rounds": 0}) as it:
         answer = httpx.post(it.url + path, json=request(path, streams=True))
         found = told(answer.text)
-        decision = httpx.get(f"{it.url}/api/decisions/{found['decision']}").json()
+        decision = httpx.get(f"{it.url}/api/decisions/{found['decision']}", headers=it.owner).json()
         assert decision["session"] == found["session"]
         assert (found["verdict"], decision["action"]) == ("block", "block")
 

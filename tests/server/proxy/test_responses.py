@@ -99,9 +99,9 @@ def test_repeated_instructions_are_judged_once() -> None:
         post(proxy, instructions="Be kind.", previous_response_id="resp_0")
         post(proxy, instructions="Be brief.", previous_response_id="resp_1")
         (session,) = sessions(proxy.url)
-        records = httpx.get(f"{proxy.url}/api/decisions", params={"session": session["id"]}).json()[
-            "items"
-        ]
+        records = httpx.get(
+            f"{proxy.url}/api/decisions", headers=proxy.owner, params={"session": session["id"]}
+        ).json()["items"]
         assert [each["level"] for each in records].count("system") == 2
 
 

@@ -14,7 +14,7 @@ from taskshield.server.http.errors import RequestError
 from taskshield.server.operations.live_events import Event, LiveEvents
 from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
-from tests.server.dashboard.people import OWN, hijacked
+from tests.server.dashboard.people import hijacked
 from tests.server.listening import Listening, in_thread
 from tests.server.stage import judge, keyed, served
 
