@@ -59,15 +59,24 @@ def read_json(text: bytes | str, limits: JsonLimits = LIMITS, *, strict: bool = 
         JsonTooLarge: It is beyond the limits.
         WireFormatError: It is not JSON.
     """
-    given = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-    excess = excess_of(given, limits)
-    if excess is not None:
-        raise JsonTooLarge(excess, limits)
+    check_size(text, limits)
     try:
         decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text
         return json.loads(decoded, parse_constant=_not_json if strict else None)
     except (ValueError, RecursionError):  # no UTF-8, no JSON, endless digits or brackets
         raise WireFormatError("body: JSON in UTF-8 is needed") from None
+
+
+def check_size(text: bytes | str, limits: JsonLimits = LIMITS) -> None:
+    """Check JSON before it is parsed.
+
+    Raises:
+        JsonTooLarge: It is beyond the limits.
+    """
+    given = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    excess = excess_of(given, limits)
+    if excess is not None:
+        raise JsonTooLarge(excess, limits)
 
 
 def excess_of(text: bytes, limits: JsonLimits) -> Excess | None:

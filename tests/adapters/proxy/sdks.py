@@ -1,7 +1,7 @@
 """The providers' own SDKs as readers of a stream: what they make of it, if they accept it."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,11 @@ def anthropic_client(data: bytes) -> anthropic.Anthropic:
     return anthropic.Anthropic(api_key="k", http_client=client, max_retries=0)
 
 
+def apart(texts: Iterable[str]) -> tuple[str, ...]:
+    """Texts that clients join, without the gaps that keep them apart."""
+    return tuple(text.removeprefix("\n\n") for text in texts if text != "\n\n")
+
+
 def payloads(data: bytes) -> list[dict[str, Any]]:
     """All events but the mark at the end."""
     splitter = Splitter()
@@ -120,7 +125,7 @@ def seen_in_anthropic(data: bytes) -> Seen:
             message = stream.get_final_message()
     blocks = message.content
     return Seen(
-        texts=tuple(block.text for block in blocks if block.type == "text"),
+        texts=apart(block.text for block in blocks if block.type == "text"),
         calls=tuple(
             Call(block.id, block.name, json.dumps(block.input))
             for block in blocks
@@ -159,7 +164,7 @@ def seen_in_responses(data: bytes) -> Seen:
     ]
     assert response.usage is not None
     return Seen(
-        texts=tuple(
+        texts=apart(
             part.text
             for item in response.output
             if item.type == "message"

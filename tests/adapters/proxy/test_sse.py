@@ -63,7 +63,7 @@ def test_an_event_above_the_limit_is_refused(chunks: list[bytes]) -> None:
 
 def test_invalid_utf8_is_replaced() -> None:
     (event,) = split(b"data: a\xffb\n\n")
-    assert event == Event(raw=b"data: a\xffb\n\n", data="a\ufffdb")
+    assert event == Event(raw=b"data: a\xffb\n\n", data="a\ufffdb", plain=False)
 
 
 LINES = st.sampled_from(

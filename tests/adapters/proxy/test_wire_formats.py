@@ -90,7 +90,7 @@ def test_without_calls_equals_the_revised_stream(
         fed(gate, bench.stream(said)) + b"".join(gate.release_without(ids, "A note."))
     )
     assert seen(bench.wire_format.read_response(cut)) == (
-        "\n".join(streamed.texts) if bench.name != "chat" else streamed.text,
+        "\n\n\n".join(streamed.texts) if bench.name != "chat" else streamed.text,
         [call.id for call in streamed.calls],
     )
     assert f'"{streamed.finish}"' in json.dumps(cut)

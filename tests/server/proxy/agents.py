@@ -12,7 +12,7 @@ import anthropic
 import httpx2
 import openai
 
-from tests.adapters.proxy.sdks import Seen
+from tests.adapters.proxy.sdks import Seen, apart
 from tests.adapters.proxy.streams import Call
 
 NAMES = ("read_file", "write_note", "send_money")
@@ -119,7 +119,7 @@ class MessagesAgent(Agent):
             block.pop("parsed_output", None)
         self.turns.append({"role": "assistant", "content": blocks})
         return Seen(
-            texts=tuple(block.text for block in message.content if block.type == "text"),
+            texts=apart(block.text for block in message.content if block.type == "text"),
             calls=tuple(
                 Call(block.id, block.name, json.dumps(block.input))
                 for block in message.content
@@ -161,7 +161,7 @@ class ResponsesAgent(ChatAgent):
 
     def seen(self, response: Any) -> Seen:
         return Seen(
-            texts=tuple(
+            texts=apart(
                 part.text
                 for item in response.output
                 if item.type == "message"

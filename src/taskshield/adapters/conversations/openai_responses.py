@@ -11,24 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from taskshield.adapters.conversations.host_text import arranged
+from taskshield.adapters.conversations.response_items import (
+    KNOWN,
+    TOOL_LISTS,
+    is_call,
+    is_output,
+)
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.json_reader import Field, arguments, checked, filled, part
 from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.levels import Level
 from taskshield.core.messages import Conversation, Message, Opaque, Part, Text, ToolCall
 from taskshield.core.tools import ToolSpec
-
-PROVIDER_RUN = frozenset(
-    {
-        "code_interpreter_call",
-        "file_search_call",
-        "image_generation_call",
-        "mcp_call",
-        "program",
-        "web_search_call",
-    }
-)
-"""Calls that the provider has already run when its response arrives."""
 
 _LEVELS = {
     "system": Level.SYSTEM,
@@ -37,11 +31,7 @@ _LEVELS = {
     "assistant": Level.ASSISTANT,
 }
 _WORDS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
-_SILENT = frozenset({"reasoning", "compaction", "compaction_trigger", "item_reference"})
-_TOOL_LISTS = frozenset({"mcp_list_tools", "additional_tools"})
-_CALLS = frozenset({"mcp_approval_request", "program"})
 _NAMED = frozenset({"function_call", "custom_tool_call", "mcp_call", "mcp_approval_request"})
-_OUTPUTS = frozenset({"program_output", "tool_search_output", "mcp_approval_response"})
 _WRITTEN = {
     "code_interpreter_call": "code",
     "custom_tool_call": "input",
@@ -80,19 +70,6 @@ def parse(payload: object) -> Conversation:
 def turns(payload: object) -> list[ResponseTurn]:
     """The messages of `parse`, each with its place in the input."""
     return _conversation(_root(payload))
-
-
-def is_call(kind: object) -> bool:
-    """Whether items of this type ask for something to be done.
-
-    Types come and go, so whatever calls itself a call is taken for one.
-    """
-    return isinstance(kind, str) and (kind.endswith("_call") or kind in _CALLS)
-
-
-def is_output(kind: object) -> bool:
-    """Whether items of this type hold the output of a tool and nothing else."""
-    return isinstance(kind, str) and (kind.endswith("_call_output") or kind in _OUTPUTS)
 
 
 def _root(payload: object) -> Field:
@@ -160,7 +137,7 @@ def _messages(item: Field, number: int) -> Iterator[Message]:
     elif is_output(kind):
         given = ("call_id", "approval_request_id", "id")
         yield _output(item, next((item[key].text() for key in given if item[key].given), None))
-    elif kind not in _SILENT | _TOOL_LISTS:
+    elif kind not in KNOWN:
         yield Message(level=Level.ASSISTANT, parts=(Opaque(kind=kind),))
 
 
@@ -192,11 +169,10 @@ def _call(item: Field, kind: str, number: int) -> ToolCall:
 
 
 def _name(item: Field, kind: str) -> str:
-    name = (
-        item["name"].text() if kind in _NAMED else item["name"].text_or(kind.removesuffix("_call"))
-    )
+    if kind not in _NAMED:
+        return kind.removesuffix("_call")
     space = item["namespace"].text_or("") or item["server_label"].text_or("")
-    return _qualified(space, name)
+    return _qualified(space, item["name"].text())
 
 
 def _qualified(space: str, name: str) -> str:
@@ -232,7 +208,7 @@ def _tools(root: Field) -> Iterator[ToolSpec]:
     yield from _specs(root["tools"], "")
     if isinstance(root["input"].value, list):
         for item in root["input"].elements():
-            if item["type"].value in _TOOL_LISTS:
+            if item["type"].value in TOOL_LISTS:
                 yield from _specs(item["tools"], item["server_label"].text_or(""))
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection
 
+GAP = "\n\n"
+"""Between texts that do not belong together."""
 NOT_RUN = (
     "[Task Shield] Not run, because another call of the same message was refused. Nothing is wrong"
     " with this one: make it again if it is still needed."
@@ -15,4 +17,4 @@ def answer(call_id: str, refused: Collection[str], feedback: str) -> str:
 
 def joined(text: str, note: str) -> str:
     """A text and a note after it."""
-    return f"{text}\n\n{note}" if text else note
+    return f"{text}{GAP}{note}" if text else note

@@ -5,25 +5,6 @@ from typing import Any
 
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.proxy.exchange import Body, Place
-from taskshield.core.errors import WireFormatError
-from taskshield.core.json_limits import JsonTooLarge, read_json
-
-
-def object_of(text: str) -> Body:
-    """The JSON object in an untrusted text.
-
-    Raises:
-        WireFormatError: It is not one.
-    """
-    try:
-        value = read_json(text)
-    except JsonTooLarge:
-        raise
-    except WireFormatError:
-        raise WireFormatError("a JSON object is needed, found something that is not JSON") from None
-    if not isinstance(value, dict):
-        raise Field(value=value, key="event").wrong("an object")
-    return value
 
 
 def index_of(field: Field) -> int:

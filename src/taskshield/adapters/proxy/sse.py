@@ -1,6 +1,7 @@
 """Server-sent events: split from a stream of bytes, and written.
 
-An event keeps its bytes, so that it can be passed on unchanged.
+An event keeps its bytes, so that it can be passed on unchanged. One that other readers could split
+or read in another way is not plain, and has to be written again.
 """
 
 import json
@@ -15,6 +16,9 @@ MAX_EVENT = 16 * 2**20
 """Longest event that is accepted, in bytes. Events with pictures have a few million."""
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_PLAIN = re.compile(rb"(?:event: ?([!-~]+)\r?\n)?data: ?([^\r\n]*+)\r?\n\r?\n")
+"""What nearly all events look like."""
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
 _BOM = b"\xef\xbb\xbf"
 _DONE = "[DONE]"
 
@@ -27,6 +31,12 @@ class Event:
     """As it came, with the blank line that ends it."""
     data: str
     """Its data lines. Empty for comments."""
+    name: str | None = None
+    """As its `event` line says."""
+    plain: bool = True
+    """Whether every reader splits its lines and reads its data in the same way."""
+    comments: bytes = b""
+    """What else may pass of an event without data."""
 
     @property
     def done(self) -> bool:
@@ -76,7 +86,7 @@ class Splitter:
         self._check(len(raw))
         text = raw if self._started else raw.removeprefix(_BOM)
         self._started = True
-        return Event(raw=raw, data=_data(text))
+        return _read(raw, text)
 
     def _check(self, length: int) -> None:
         if length > self._limit:
@@ -98,10 +108,45 @@ def comment(name: str, values: Mapping[str, str]) -> bytes:
     return f": {name} {pairs}\n\n".encode()
 
 
-def _data(raw: bytes) -> str:
-    values: list[bytes] = []
-    for line in _LINE_END.split(raw):
+def _read(raw: bytes, text: bytes) -> Event:
+    usual = _PLAIN.fullmatch(raw)
+    if usual is None:
+        return _read_lines(raw, text)
+    name, data = usual.groups()
+    try:
+        decoded = data.decode()
+    except UnicodeDecodeError:
+        return _read_lines(raw, text)
+    return Event(raw=raw, data=decoded, name=None if name is None else name.decode())
+
+
+def _read_lines(raw: bytes, text: bytes) -> Event:
+    """An event whose lines are of any kind and in any order."""
+    names: list[str] = []
+    values: list[str] = []
+    others: list[bytes] = []
+    lines = _LINE_END.split(text)
+    plain = lines[-2:] == [b"", b""] and text == raw and not _LONE_RETURN.search(raw)
+    for line in lines:
         name, _, value = line.partition(b":")
-        if name == b"data":
-            values.append(value.removeprefix(b" "))
-    return b"\n".join(values).decode("utf-8", "replace")
+        decoded = value.removeprefix(b" ").decode("utf-8", "replace")
+        match name:
+            case b"data":
+                values.append(decoded)
+                plain = plain and decoded.encode() in value
+            case b"event":
+                names.append(decoded)
+            case b"" | b"id" | b"retry" if decoded.isprintable():
+                others.append(line)
+            case _:
+                plain = False  # other readers may take it for something
+    plain = plain and len(values) <= 1 and len(set(names)) <= 1
+    if not any(values):
+        # Without data there is no event, so nothing is left but comments and the like.
+        kept = [line + b"\n" for line in others if line]
+        clean = raw if plain and not names else b"".join([*kept, b"\n"] if kept else [])
+        return Event(raw=raw, data="", comments=clean)
+    name = names[-1] if names else None
+    if len(set(names)) > 1 or not (name or "").isprintable():
+        raise WireFormatError("an event of the stream has several names")
+    return Event(raw=raw, data="\n".join(values), name=name or None, plain=plain)

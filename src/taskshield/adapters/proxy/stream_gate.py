@@ -5,15 +5,16 @@ buffered until the answer is complete and judged. Then they are released as they
 the refused calls. Or they are dropped because the model tries again: then the client's stream
 continues with the provider's next stream, as if both were one message.
 
-The `Assembly` of a wire format knows what its events mean, and its `Outlet` how to write them.
+The `Assembly` of a wire format knows what its events mean, and its `Outlet` how to write them. What
+an event holds beside what was understood does not pass: it is written again, or refused.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Literal, Protocol
 
 from taskshield.adapters.proxy.exchange import Body, Reply
-from taskshield.adapters.proxy.json_edits import object_of
 from taskshield.adapters.proxy.sse import Event, frame
+from taskshield.adapters.proxy.strict_json import object_of
 from taskshield.adapters.proxy.usage import added
 from taskshield.core.errors import ConversationError, WireFormatError
 
@@ -44,6 +45,8 @@ class Assembly(Protocol):
 
     def add(self, payload: Payload) -> tuple[Disposition, Payload]:
         """Add an event; what to do with it, and the event without its ambiguities.
+
+        Where the event has none, it is given back as the same object.
 
         Raises:
             WireFormatError: It is not an event of this format.
@@ -101,7 +104,7 @@ class Gate:
         self._limit = limit
         self._length = 0
         self._verbatim = True
-        self._buffered: list[tuple[Event, Payload]] = []
+        self._buffered: list[tuple[bytes | None, Payload]] = []
         self._state: Literal["open", "complete", "ended"] = "open"
         self._response: Body | None = None
         self._reply: Reply | None = None
@@ -130,21 +133,24 @@ class Gate:
         if self._state == "ended":
             return []
         if not event.data:
-            return [event.raw]
-        disposition, payload = self._assembly.add(None if event.done else object_of(event.data))
+            return [event.comments] if event.comments else []
+        given = None if event.done else object_of(event.data)
+        named = _is_named_by_type(event, given)
+        disposition, payload = self._assembly.add(given)
+        raw = event.raw if named and event.plain and payload is given else None
         if disposition == "keep_alive":
-            return [event.raw]
+            return [_data(payload) if raw is None else raw]
         if disposition == "error":
             self._verbatim = self._verbatim and not self._buffered
             self._response = self._reply = None
             self._end()
-            return self._pass_on(event, payload)
+            return self._pass_on(raw, payload)
         if disposition == "pass" and not self._buffered:
-            return self._pass_on(event, payload)
-        self._buffered.append((event, payload))
-        if self._state == "complete" and self._assembly.response() != self._response:
+            return self._pass_on(raw, payload)
+        if self._state == "complete" and payload is not None:
             self._state, self._response, self._reply = "open", None, None
-            raise WireFormatError("the answer changed after its end")
+            raise WireFormatError("the answer goes on after its end")
+        self._buffered.append((raw, payload))
         if disposition == "end":
             self._complete()
         return []
@@ -157,7 +163,7 @@ class Gate:
     def release(self) -> list[bytes]:
         """Everything that is buffered, as it came."""
         buffered = self._take_buffered()
-        return [data for event, payload in buffered for data in self._pass_on(event, payload)]
+        return [data for raw, payload in buffered for data in self._pass_on(raw, payload)]
 
     def release_without(self, refused: Collection[str], note: str) -> list[bytes]:
         """What is buffered without the refused calls, and with a note that says why."""
@@ -183,9 +189,9 @@ class Gate:
         self._verbatim = False
         endings = [
             data
-            for event, payload in buffered
+            for raw, payload in buffered
             if self._outlet.continues_passed(payload)
-            for data in self._pass_on(event, payload)
+            for data in self._pass_on(raw, payload)
         ]
         self._earlier_usage = added(self._earlier_usage, self._response.get("usage"))
         self._outlet.start_round(self._earlier_usage)
@@ -214,23 +220,32 @@ class Gate:
             self._reply = self._read(self._response)
             self._state = "complete"
 
-    def _take_buffered(self) -> list[tuple[Event, Payload]]:
+    def _take_buffered(self) -> list[tuple[bytes | None, Payload]]:
         if self._state != "complete":
             raise ConversationError(
                 "only an answer that is complete can be released, and only once"
             )
         return self._end()
 
-    def _end(self) -> list[tuple[Event, Payload]]:
+    def _end(self) -> list[tuple[bytes | None, Payload]]:
         buffered, self._buffered = self._buffered, []
         self._state = "ended"
         return buffered
 
-    def _pass_on(self, event: Event, payload: Payload) -> list[bytes]:
+    def _pass_on(self, raw: bytes | None, payload: Payload) -> list[bytes]:
+        """An event as it came, as far as it was plain, or in the client's numbering."""
         if self._verbatim or payload is None:
             self._outlet.note_passed(payload)
-            return [event.raw]
+            return [_data(payload) if raw is None else raw]
         return [frame(each) for each in self._outlet.renumber(payload)]
+
+
+def _is_named_by_type(event: Event, payload: Payload) -> bool:
+    """Whether clients that go by the name of an event find in it what was read."""
+    kind = None if payload is None else payload.get("type")
+    if event.name is not None and kind is not None and event.name != kind:
+        raise WireFormatError("an event of the stream has another name than its type")
+    return event.name is None or kind is not None
 
 
 def _data(payload: Payload) -> bytes:

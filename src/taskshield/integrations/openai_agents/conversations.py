@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from agents import TResponseInputItem
 from cachetools import LRUCache
 
-from taskshield.adapters.conversations import openai_responses
+from taskshield.adapters.conversations import openai_responses, response_items
 from taskshield.adapters.stored.sessions import STATE
 from taskshield.api.sessions import AsyncSession
 from taskshield.api.shields import AsyncShield
@@ -21,7 +21,7 @@ from taskshield.core.session_state import SessionState
 Messages = tuple[Message, ...]
 
 _MOST_CONVERSATIONS = 256
-_RUN_ELSEWHERE = openai_responses.PROVIDER_RUN | {"tool_search_call"}
+_RUN_ELSEWHERE = response_items.PROVIDER_RUN | {"tool_search_call"}
 """Calls that never run in this process, so they cannot be blocked."""
 
 

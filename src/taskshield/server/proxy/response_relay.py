@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Protocol
 
 from taskshield.adapters.proxy.exchange import Body, Reply
-from taskshield.adapters.proxy.json_edits import object_of
 from taskshield.adapters.proxy.sse import Splitter
 from taskshield.adapters.proxy.stream_gate import MAX_ANSWER
+from taskshield.adapters.proxy.strict_json import object_of
 from taskshield.adapters.proxy.usage import with_usage_of
 from taskshield.adapters.proxy.wire_format import WireFormat
 from taskshield.core.errors import WireFormatError

@@ -105,7 +105,7 @@ def test_what_ran_at_the_provider_cannot_be_refused() -> None:
     )
     assert [call.id for call in message.tool_calls] == ["a", "n"]
     cut = anthropic_format.without_calls(body, {"a", "n", "m"}, "No.")
-    assert cut["content"] == [*body["content"][:4], {"type": "text", "text": "No."}]
+    assert cut["content"] == [*body["content"][:4], {"type": "text", "text": "\n\nNo."}]
     assert cut["stop_reason"] == "end_turn"
 
 

@@ -156,7 +156,8 @@ def test_what_ran_at_the_provider_cannot_be_refused() -> None:
     shell_output = {"type": "shell_call_output", "id": "o", "call_id": "s", "output": []}
     refusal = {"type": "refusal", "refusal": "I won't."}
     said = {**message("So."), "role": "user", "content": [*message("So.")["content"], refusal]}
-    body = answer(REASONING, searched, mcp, SHELL, shell_output, said, APPROVAL)
+    shell = {**SHELL, "environment": {"type": "container_reference", "container_id": "c"}}
+    body = answer(REASONING, searched, mcp, shell, shell_output, said, APPROVAL)
     (read,) = responses_format.read_response(body).messages
     assert read.parts == (
         Text(text="So."),
@@ -169,7 +170,7 @@ def test_what_ran_at_the_provider_cannot_be_refused() -> None:
     )
     cut = responses_format.without_calls(body, {"mcpr_1", "s", "mcp"}, "No.")
     assert cut["output"][:-1] == body["output"][:-1]
-    assert cut["output"][-1]["content"][0]["text"] == "No."
+    assert cut["output"][-1]["content"][0]["text"] == "\n\nNo."
 
 
 def test_calls_of_every_kind_that_a_client_runs_are_calls() -> None:
@@ -186,7 +187,7 @@ def test_calls_of_every_kind_that_a_client_runs_are_calls() -> None:
         ("cc", "sql", "drop table"),
         ("s", "shell", '{"action": {"commands": ["ls"]}}'),
         ("tc", "tool_search", "{}"),
-        ("nc", "teleport", '{"to": "Mars"}'),
+        ("nc", "teleport_call", '{"to": "Mars"}'),
         ("fc", "crm.f", "{}"),
     ]
 
@@ -362,12 +363,17 @@ def test_provider_tools_and_new_events_pass_at_once_and_in_order() -> None:
     assert passed + b"".join(gate.release()) == b"".join(stream)
 
 
-def test_a_part_of_an_unannounced_item_is_buffered() -> None:
-    delta = {"output_index": 7, "item_id": "fc", "delta": "{}"}
+def test_a_part_of_an_unannounced_call_is_refused_and_a_text_waits_for_the_judge() -> None:
+    at = {"output_index": 7, "item_id": "fc"}
+    called = event("response.function_call_arguments.delta", 2, **at, delta="{}")
+    with pytest.raises(WireFormatError, match="no call"):
+        fed(responses_format.gate(), [*STREAM[:2], called])
+    said = event("response.output_text.delta", 2, **at, content_index=0, delta="Ha.")
     gate = responses_format.gate()
-    assert fed(
-        gate, [*STREAM[:2], event("response.function_call_arguments.delta", 2, **delta)]
-    ) == (b"".join(STREAM[:2]))
+    assert fed(gate, [*STREAM[:2], said]) == b"".join(STREAM[:2])
+    assert gate.complete is None
+    fed(gate, [STREAM[-1]])
+    assert gate.complete is not None and "Ha." in gate.complete.messages[0].text
 
 
 def test_a_mark_after_the_end_is_released_with_it() -> None:

@@ -13,16 +13,22 @@ from typing import Any
 
 from taskshield.adapters.conversations import anthropic_messages
 from taskshield.adapters.parsing.json_reader import Field
-from taskshield.adapters.proxy.anthropic.blocks import is_call, ran_at_provider
+from taskshield.adapters.proxy.anthropic.blocks import (
+    as_call,
+    check_block,
+    is_call,
+    ran_at_provider,
+)
 from taskshield.adapters.proxy.anthropic.stream import (
     AnthropicAssembly,
     AnthropicOutlet,
     text_block,
 )
 from taskshield.adapters.proxy.exchange import Body, Place, Reply, Request
-from taskshield.adapters.proxy.feedback_rounds import answer
+from taskshield.adapters.proxy.feedback_rounds import GAP, answer
 from taskshield.adapters.proxy.output_edits import rewritten, with_texts
 from taskshield.adapters.proxy.stream_gate import Gate
+from taskshield.adapters.proxy.strict_json import check_members
 from taskshield.core.messages import Opaque
 
 
@@ -43,14 +49,18 @@ def with_outputs(body: Body, texts: Mapping[Place, str]) -> Body:
 def read_response(body: object) -> Reply:
     """Read a model's answer."""
     response = Field(value=body, key="response")
+    check_members(response, "content")
+    if not response["content"].given:
+        raise response["content"].wrong("a list of blocks")
     read: list[Body] = []
     unreadable: list[Opaque] = []
-    for block in response["content"].elements():
-        kind = block["type"].text()
-        if ran_at_provider(kind):
-            unreadable.append(Opaque(kind=kind))
+    for field in response["content"].elements():
+        check_block(field)
+        block = dict(field.mapping())
+        if ran_at_provider(block):
+            unreadable.append(Opaque(kind=str(block["type"])))
         else:
-            read.append({**block.mapping(), "type": "tool_use" if is_call(kind) else kind})
+            read.append(as_call(block) if is_call(block) else block)
     (message,) = anthropic_messages.parse([{"role": "assistant", "content": read}]).messages
     return Reply(
         id=response["id"].text_or("") or None,
@@ -67,6 +77,8 @@ def without_calls(body: Body, refused: Collection[str], note: str) -> Body:
     ended = {"stop_reason": "end_turn"} if len(dropped) == len(calls) else {}
     if body.get("stop_reason") != "tool_use":
         ended = {}
+    if any(block.get("text") for block in content[:at]):
+        note = GAP + note  # clients join the texts
     return {**body, **ended, "content": [*content[:at], text_block(note), *content[at:]]}
 
 
@@ -112,7 +124,7 @@ def _with_output(old: str, new: str, block: Body) -> Body:
 def _calls(response: Body) -> Iterator[tuple[int, str]]:
     """The number of each block that is a call, and the call's id."""
     (message,) = read_response(response).messages
-    blocks = (number for number, block in enumerate(response["content"]) if is_call(block["type"]))
+    blocks = (number for number, block in enumerate(response["content"]) if is_call(block))
     return zip(blocks, (call.id for call in message.tool_calls), strict=True)
 
 

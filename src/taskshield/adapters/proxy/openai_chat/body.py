@@ -10,17 +10,21 @@ from typing import Any
 from taskshield.adapters.conversations import openai_chat
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.proxy.exchange import Body, Place, Reply, Request
-from taskshield.adapters.proxy.feedback_rounds import answer, joined
+from taskshield.adapters.proxy.feedback_rounds import answer
 from taskshield.adapters.proxy.json_edits import without
+from taskshield.adapters.proxy.openai_chat.members import (
+    CALLED,
+    check_call,
+    check_content,
+    with_more,
+)
 from taskshield.adapters.proxy.openai_chat.stream import ChatAssembly, ChatOutlet
 from taskshield.adapters.proxy.output_edits import rewritten, with_texts
 from taskshield.adapters.proxy.stream_gate import Gate
+from taskshield.adapters.proxy.strict_json import check_members
 from taskshield.core.errors import ConversationError
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message
-
-_CALLED = ("tool_calls", "function_call")
-"""Finish reasons that announce a call, which are also the names of the members with it."""
 
 
 def read_request(body: object) -> Request:
@@ -43,11 +47,11 @@ def with_outputs(body: Body, texts: Mapping[Place, str]) -> Body:
 def read_response(body: object) -> Reply:
     """Read a model's answer."""
     response = Field(value=body, key="response")
-    turns = [
-        # Whatever role the provider names, this is the assistant.
-        {**choice["message"].mapping(), "role": "assistant"}
-        for choice in response["choices"].elements()
-    ]
+    check_members(response, "choices")
+    # Whatever role the provider names, this is the assistant.
+    turns = [{**_message(choice), "role": "assistant"} for choice in response["choices"].elements()]
+    if not response["choices"].given:
+        raise response["choices"].wrong("a list")
     return Reply(
         id=response["id"].text_or("") or None,
         messages=openai_chat.parse(turns).messages,
@@ -93,6 +97,21 @@ def gate() -> Gate:
     return Gate(assembly=ChatAssembly, outlet=ChatOutlet(), read=read_response)
 
 
+def _message(choice: Field) -> Mapping[str, object]:
+    """The message of a choice, which may hold calls in their own place only."""
+    check_members(choice, "message", "delta")
+    message = choice["message"]
+    check_members(message, "content", *CALLED)
+    check_content(message["content"])
+    for call in message["tool_calls"].elements():
+        check_call(call)
+    if message["function_call"].given:
+        check_members(message["function_call"], "arguments")
+    if choice["delta"].given and any(without(dict(choice["delta"].mapping()), "role").values()):
+        raise choice["delta"].refused("an answer in one piece has none")
+    return message.mapping()
+
+
 def _with_output(old: str, new: str, message: Body) -> Body:
     return {**message, "content": rewritten(message.get("content"), old, new, _part)}
 
@@ -107,15 +126,15 @@ def _without(choice: Body, read: Message, refused: Collection[str], note: str) -
         return choice
     message = choice["message"]
     kept = [call for id, call in zip(ids, _calls(message), strict=True) if id not in refused]
-    reduced = without(message, *_CALLED)
+    reduced = without(message, *CALLED)
     for call in kept:
         if call is message.get("function_call"):
             reduced["function_call"] = call
         else:
             reduced["tool_calls"] = [*reduced.get("tool_calls", ()), call]
-    reduced["content"] = joined(message.get("content") or "", note)
+    reduced["content"] = with_more(message.get("content"), note)
     reason = choice.get("finish_reason")
-    ended = {} if kept or reason not in _CALLED else {"finish_reason": "stop"}
+    ended = {} if kept or reason not in CALLED else {"finish_reason": "stop"}
     return {**choice, **ended, "message": reduced}
 
 

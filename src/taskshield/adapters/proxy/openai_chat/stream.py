@@ -1,22 +1,30 @@
 """OpenAI chat completions as a stream.
 
-Once one choice is buffered, all are. Over several rounds the client sees the id of the first round,
-the texts of all with a blank line between them, and the sum of usage.
+Choices and calls are numbered from 0 in the order in which they appear, because clients find them
+by their place. Once one choice is buffered, all are. Over several rounds the client sees the id of
+the first round, the texts of all with a blank line between them, and the sum of usage.
 """
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.proxy.exchange import Body
-from taskshield.adapters.proxy.feedback_rounds import joined
+from taskshield.adapters.proxy.feedback_rounds import GAP
 from taskshield.adapters.proxy.index_map import Numbering
 from taskshield.adapters.proxy.json_edits import assembled, index_of, without
+from taskshield.adapters.proxy.openai_chat.members import (
+    CALLED,
+    check_call,
+    check_content,
+    with_more,
+)
 from taskshield.adapters.proxy.stream_gate import Disposition, Payload
+from taskshield.adapters.proxy.strict_json import check_members
 from taskshield.adapters.proxy.usage import added
 
 _LEGACY = -1
 """The number of a call in the deprecated `function_call`, which has none of its own."""
-_CALLED = ("tool_calls", "function_call")
 _ONCE = ("id", "type")
 """Members of a call that do not grow, though some servers repeat them."""
 
@@ -32,14 +40,19 @@ class ChatAssembly:
         """What to do with a chunk, and the chunk with each call under a number of its own."""
         if payload is None:
             return "end", None
-        if payload.get("error"):
-            return "error", payload
         chunk = Field(value=payload, key="chunk")
+        if payload.get("error"):
+            check_members(chunk, "choices")
+            return "error", {"error": payload["error"]}
+        check_members(chunk, "choices")
+        if not isinstance(payload.get("choices"), list):
+            raise chunk["choices"].wrong("a list")
         choices = [self._choice(choice) for choice in chunk["choices"].elements()]
         members = without(payload, "choices").items()
         self._head.update((key, value) for key, value in members if value is not None)
         acts = any(_acts(choice) for choice in choices)
-        return "buffer" if acts else "pass", {**payload, "choices": choices}
+        same = all(one is other for one, other in zip(choices, payload["choices"], strict=True))
+        return "buffer" if acts else "pass", payload if same else {**payload, "choices": choices}
 
     def is_complete(self) -> bool:
         """Whether every choice has said why it stopped."""
@@ -48,52 +61,75 @@ class ChatAssembly:
 
     def response(self) -> Body:
         """The answer as it would be without streaming."""
-        choices = [
-            {"index": number, **choice.whole()} for number, choice in sorted(self._choices.items())
-        ]
+        choices = [{"index": choice.number, **choice.whole()} for choice in self._choices.values()]
         head = without(self._head, "obfuscation")
         return {**head, "object": "chat.completion", "choices": choices}
 
     def calls(self) -> Sequence[Hashable]:
         """Choice and number of each call."""
         return [
-            (number, call)
-            for number, choice in sorted(self._choices.items())
-            for call in choice.numbers()
+            (choice.number, call) for choice in self._choices.values() for call in choice.numbers()
         ]
 
     def _choice(self, field: Field) -> Body:
-        number = index_of(field["index"])
-        delta = dict(field["delta"].mapping()) if field["delta"].given else {}
-        choice = self._choices.setdefault(number, _Choice())
-        if delta.get("tool_calls"):
-            calls = field["delta"]["tool_calls"].elements()
-            delta["tool_calls"] = [choice.call(call) for call in calls]
-        choice.add({**field.mapping(), "delta": delta})
-        return {**field.mapping(), "delta": delta}
+        """A piece of a choice; the same object where nothing in it is ambiguous."""
+        check_members(field, "delta", "message")
+        index = index_of(field["index"])
+        if index not in self._choices:
+            self._choices[index] = _Choice(len(self._choices))
+        choice = self._choices[index]
+        delta = choice.delta(field["delta"])
+        given: Body = dict(field.mapping())
+        piece = {**without(given, "message"), "delta": delta, "index": choice.number}
+        if given.get("message") is not None:
+            # Some servers repeat the text so far. What is more than a text is refused.
+            field["delta"].mapping()
+            check_members(field["message"], "content")
+        choice.add(piece)
+        return field.value if piece == given else piece  # type: ignore[return-value]
 
 
 class _Choice:
     """One choice, as far as it has arrived."""
 
-    def __init__(self) -> None:
+    def __init__(self, number: int) -> None:
+        self.number = number
         self.members: Body = {}
         self._deltas: list[Body] = []
         self._logprobs: list[object] = []
         self._calls: list[list[Body]] = []
         self._current: dict[int | None, int] = {}
 
-    def call(self, field: Field) -> Body:
+    def delta(self, field: Field) -> Body:
+        """What is new in a piece, with each call under a number of its own."""
+        if not field.given:
+            return {}
+        check_members(field, "content", *CALLED)
+        check_content(field["content"])
+        delta: Body = dict(field.mapping())
+        if delta.get("tool_calls"):
+            delta["tool_calls"] = [self._call(call) for call in field["tool_calls"].elements()]
+        if delta.get("function_call"):
+            check_members(field["function_call"], "arguments")
+        return delta
+
+    def _call(self, field: Field) -> Body:
         """A piece of a call, numbered so that no two calls share a number.
 
         Some servers give every call the number 0, or none; then a new id tells a new call.
         """
+        check_call(field)
         piece = dict(field.mapping())
         index = index_of(field["index"]) if field["index"].given else None
         number = self._current.get(index)
-        if number is None or _other(self._calls[number][0].get("id"), piece.get("id")):
+        known = {} if number is None else _once(self._calls[number])
+        if number is None or _other(known.get("id"), piece.get("id")):
             number = self._current[index] = len(self._calls)
             self._calls.append([])
+        elif _other(known.get("type"), piece.get("type")):
+            raise field["type"].refused("a call cannot be of two types")
+        elif "id" in known:
+            piece.pop("id", None)  # some clients would join it to the first one
         self._calls[number].append(piece)
         return {**piece, "index": number}
 
@@ -196,7 +232,9 @@ class ChatOutlet:
             delta.pop("role", None)
         if delta.get("content") and number in self._needs_gap:
             self._needs_gap.discard(number)
-            delta["content"] = f"\n\n{delta['content']}"
+            given = delta["content"]
+            gap: Any = [{"type": "text", "text": GAP}] if isinstance(given, list) else GAP
+            delta["content"] = gap + given
         if delta.get("tool_calls"):
             numbers = self._numbers.setdefault(number, Numbering())
             delta["tool_calls"] = [
@@ -221,8 +259,8 @@ class ChatOutlet:
         """A chunk of its own for the note, with the text of the chunk that it stands before."""
         number, text = choice["index"], choice["delta"].get("content") or ""
         if not text and number in self._with_text - self._needs_gap:
-            note = f"\n\n{note}"
-        delta = {"role": "assistant", "content": joined(text, note)}
+            note = GAP + note
+        delta = {"role": "assistant", "content": with_more(text, note)}
         choice = {"index": number, "delta": delta, "finish_reason": None}
         return {**without(chunk, "usage", "obfuscation"), "choices": [choice]}
 
@@ -231,18 +269,19 @@ def _other(known: object, given: object) -> bool:
     return bool(known) and bool(given) and known != given
 
 
+def _once(pieces: list[Body]) -> Body:
+    """The members of a call that do not grow."""
+    given = ((key, piece[key]) for piece in reversed(pieces) for key in _ONCE if piece.get(key))
+    return dict(given)
+
+
 def _whole_call(pieces: list[Body]) -> Body:
-    first: Body = {}
-    for piece in pieces:
-        for key in _ONCE:
-            if piece.get(key) is not None:
-                first.setdefault(key, piece[key])
-    return {**first, **assembled([without(piece, "index", *_ONCE) for piece in pieces])}
+    return {**_once(pieces), **assembled([without(piece, "index", *_ONCE) for piece in pieces])}
 
 
 def _acts(choice: Body) -> bool:
     """Whether a piece of a choice is of a call or of the end: both must wait for the judge."""
-    return bool(choice.get("finish_reason")) or any(choice["delta"].get(key) for key in _CALLED)
+    return bool(choice.get("finish_reason")) or any(choice["delta"].get(key) for key in CALLED)
 
 
 def _choices_of(calls: set[Hashable]) -> set[object]:
@@ -262,5 +301,5 @@ def _reduced(choice: Body, dropped: set[Hashable], *, ended: bool) -> Body:
     return {
         **choice,
         "delta": {**others, "tool_calls": calls} if calls else others,
-        **({"finish_reason": "stop"} if ended and reason in _CALLED else {}),
+        **({"finish_reason": "stop"} if ended and reason in CALLED else {}),
     }

@@ -9,20 +9,21 @@ the next request must have a result for it: see `results_of` and `resumed`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from taskshield.adapters.conversations import openai_responses
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.proxy.exchange import Body, Place, Reply, Request
-from taskshield.adapters.proxy.feedback_rounds import answer
+from taskshield.adapters.proxy.feedback_rounds import GAP, answer
 from taskshield.adapters.proxy.openai_responses.items import (
+    as_read,
     calls_of,
     note_item,
     result,
     sendable,
     shell_chunk,
 )
-from taskshield.adapters.proxy.openai_responses.stream import ResponsesAssembly, ResponsesOutlet
+from taskshield.adapters.proxy.openai_responses.outlet import ResponsesOutlet
+from taskshield.adapters.proxy.openai_responses.stream import ResponsesAssembly, check_response
 from taskshield.adapters.proxy.output_edits import rewritten, with_texts
 from taskshield.adapters.proxy.stream_gate import Gate
 from taskshield.core.levels import Level
@@ -45,12 +46,17 @@ def read_request(body: object) -> Request:
     """Read a client's request."""
     request = Field(value=body, key="request")
     streams = request["stream"].flag() is True
-    conversation = openai_responses.parse(request.mapping())
-    turns = openai_responses.turns(body)
+    given = request["input"].value
+    readable = {
+        **request.mapping(),
+        "input": [as_read(item) for item in given] if isinstance(given, list) else given,
+    }
+    conversation = openai_responses.parse(readable)
+    turns = openai_responses.turns(readable)
     continues = _continued(request)
     return Request(
         conversation=conversation,
-        places=tuple(_place(request["input"].value, turn) for turn in turns),
+        places=tuple(_place(given, turn) for turn in turns),
         streams=streams,
         continues=continues,
         provider_conversation=continues if request["conversation"].given else None,
@@ -66,24 +72,34 @@ def with_outputs(body: Body, texts: Mapping[Place, str]) -> Body:
 def read_response(body: object) -> Reply:
     """Read a model's answer."""
     response = Field(value=body, key="response")
+    check_response(response)
+    if not response["output"].given:
+        raise response["output"].wrong("a list of items")
     items = [dict(item.mapping()) for item in response["output"].elements()]
     calls = set(calls_of(items))
     read: list[Body] = []
     unreadable: list[Opaque] = []
     for number, item in enumerate(items):
-        kind = item.get("type")
+        kind = str(item["type"])
         if number in calls or kind == "reasoning":
-            read.append(item)
+            read.append(as_read(item))
         elif kind == "message":
             read.append({**item, "role": "assistant"})
         else:
-            unreadable.append(Opaque(kind=str(kind)))
-    messages = openai_responses.parse(read).messages
-    message = messages[0] if messages else Message(level=Level.ASSISTANT)
+            unreadable.append(Opaque(kind=kind))
+    # What stands in a call as if it were its output already is no message of the assistant.
+    messages = [
+        each for each in openai_responses.parse(read).messages if each.level is Level.ASSISTANT
+    ]
+    message = Message(
+        level=Level.ASSISTANT,
+        parts=(*(part for each in messages for part in each.parts), *unreadable),
+        tool_calls=tuple(call for each in messages for call in each.tool_calls),
+    )
     return Reply(
         id=response["id"].text_or("") or None,
         can_be_continued=True,
-        messages=(replace(message, parts=(*message.parts, *unreadable)),),
+        messages=(message,),
     )
 
 
@@ -94,6 +110,8 @@ def without_calls(body: Body, refused: Collection[str], note: str) -> Body:
     dropped = {number for number, id in calls if id in refused}
     at = calls[0][0] if calls else len(items)
     kept = [item for number, item in enumerate(items) if number not in dropped]
+    if any(item.get("type") == "message" and item.get("content") for item in kept[:at]):
+        note = GAP + note  # clients join the texts
     return {**body, "output": [*kept[:at], note_item(body.get("id"), note), *kept[at:]]}
 
 

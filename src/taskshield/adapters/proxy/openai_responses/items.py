@@ -1,34 +1,102 @@
 """Items of OpenAI Responses: which ones the client must act on, their results, and notes."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from taskshield.adapters.conversations.openai_responses import PROVIDER_RUN, is_call, is_output
+from taskshield.adapters.conversations.response_items import (
+    CLIENT_RUN,
+    KNOWN,
+    OUTPUTS,
+    PROVIDER_RUN,
+    SILENT,
+    TEXTS,
+    TOOL_LISTS,
+    is_output,
+)
+from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.proxy.exchange import Body
 from taskshield.adapters.proxy.json_edits import without
+from taskshield.adapters.proxy.strict_json import check_members, is_misspelled
 from taskshield.core.errors import ConversationError
 from taskshield.core.messages import digest
 
+_AT_PROVIDER = "container_reference"
+"""The environment of a shell that the provider runs."""
+_OF_OUTPUTS = frozenset({"type", "id", "call_id", "output", "status", "caller", "created_by"})
+_WRITTEN = ("action", "actions", "arguments", "input", "operation")
+"""Where calls keep what the model wrote, which may look like anything."""
+
 
 def may_be_acted_on(item: Body) -> bool:
-    """Whether an item asks for something that the provider has not done itself."""
+    """Whether an item asks for something that the provider has not done itself, or may do so."""
     kind = item.get("type")
     if kind == "tool_search_call":
-        return item.get("execution") == "client"
-    return is_call(kind) and kind not in PROVIDER_RUN
+        return item.get("execution") != "server"
+    if kind in CLIENT_RUN:
+        return True
+    at_rest = kind in TEXTS | SILENT | TOOL_LISTS | OUTPUTS | PROVIDER_RUN
+    return not at_rest and not (is_output(kind) and _OF_OUTPUTS.issuperset(item))
+
+
+def check_item(field: Field) -> None:
+    """Check that no reader takes an item for one of another type.
+
+    Raises:
+        WireFormatError: Some may do so.
+    """
+    kind = field["type"].text()
+    if is_misspelled(kind, KNOWN):
+        raise field["type"].refused("a known type in another spelling")
+    if kind in CLIENT_RUN:
+        check_members(field, *_WRITTEN)
+    elif kind in TEXTS | SILENT:
+        check_members(field, "content")
+        for part in field["content"].elements() if kind in TEXTS else ():
+            check_members(part)
 
 
 def calls_of(items: Sequence[Body]) -> list[int]:
     """The numbers of the items that the client must act on.
 
-    Some tools run at the client or at the provider. Where the output stands beside the call, the
-    provider ran it.
+    A shell may run at the client or at the provider. The provider ran it where the output stands
+    beside the call, and the call names its container.
     """
-    run_by_provider = {_call_id(item) for item in items if is_output(item.get("type"))} - {None}
+    outputs = {_call_id(item) for item in items if item.get("type") == "shell_call_output"}
     return [
         number
         for number, item in enumerate(items)
-        if may_be_acted_on(item) and _call_id(item) not in run_by_provider
+        if may_be_acted_on(item)
+        and not (_ran_in_container(item) and _call_id(item) in outputs - {None})
     ]
+
+
+def as_read(item: Any) -> Any:
+    """An item of which conversations know the type; all members of an unknown call are its input.
+
+    Any of them may say what to do.
+    """
+    if not isinstance(item, dict) or item.get("type") in (None, *KNOWN):
+        return item
+    if not may_be_acted_on(item):
+        return item
+    return {
+        "type": "custom_tool_call",
+        "id": item.get("id"),
+        "call_id": item.get("call_id"),
+        "name": item["type"],
+        "input": without(item, "type", "id", "call_id", "status"),
+    }
+
+
+def _ran_in_container(item: Body) -> bool:
+    environment = item.get("environment")
+    named = isinstance(environment, dict) and environment.get("type") == _AT_PROVIDER
+    return named and item.get("type") == "shell_call"
+
+
+def identity(item: Body) -> str:
+    """What an item has in common in all events of a stream."""
+    return f"{item.get('type')} {item.get('call_id') or item.get('id')}"
 
 
 def result(call: Body, call_id: str, text: str) -> Body:

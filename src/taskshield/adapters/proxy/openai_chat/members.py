@@ -1,0 +1,52 @@
+"""Members of chat completions that hold text or calls, checked alike in answers and chunks."""
+
+from typing import Any
+
+from taskshield.adapters.parsing.json_reader import Field
+from taskshield.adapters.proxy.feedback_rounds import GAP, joined
+from taskshield.adapters.proxy.strict_json import check_has_no_call, check_members
+
+CALLED = ("tool_calls", "function_call")
+"""Members with calls, which are also the finish reasons that announce them."""
+
+_WRITTEN = {"function": "arguments", "custom": "input"}
+"""Types of calls, which are also the members with the call, and where these keep its arguments."""
+
+
+def with_more(content: Any, text: str) -> Any:
+    """The content of a message with one more text, after a gap."""
+    if isinstance(content, list):
+        return [*content, {"type": "text", "text": GAP + text}]
+    return joined(content or "", text)
+
+
+def check_content(field: Field) -> None:
+    """Check the content of a message or a delta: a text, or parts without calls.
+
+    Raises:
+        WireFormatError: It is something else.
+    """
+    if isinstance(field.value, list):
+        check_has_no_call(field)
+        for part in field.elements():
+            check_members(part, "content")
+    elif field.given and not isinstance(field.value, str):
+        raise field.wrong("a string or a list of parts")
+
+
+def check_call(field: Field) -> None:
+    """Check a call, or a piece of one: clients that go by its type and by its members agree.
+
+    Raises:
+        WireFormatError: They might not.
+    """
+    check_members(field, *_WRITTEN)
+    kind = field["type"].text_or("")
+    if kind and kind not in _WRITTEN:
+        raise field["type"].refused(f"must be one of {', '.join(_WRITTEN)}")
+    given = [name for name in _WRITTEN if field[name].given]
+    if len(given) > 1 or (kind and given not in ([], [kind])):
+        raise field.refused("the type of a call and its members contradict each other")
+    for name in given:
+        check_members(field[name], _WRITTEN[name])
+        field[name]["name"].text_or("")
