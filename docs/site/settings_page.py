@@ -109,7 +109,7 @@ def _allowed(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
 def _shown(value: object) -> str:
     """A default as a settings file would have it."""
     if isinstance(value, tuple):
-        return ", ".join(f"`{each.value}`" for each in value)
+        return "`[]`" if not value else ", ".join(f"`{each.value}`" for each in value)
     if value is None or isinstance(value, bool):
         return f"`{json.dumps(value)}`"
     return f"`{_number(value)}`"

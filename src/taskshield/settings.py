@@ -154,6 +154,8 @@ class UpstreamSettings(_Section):
     """Longest time without a byte from the provider."""
     ahead: bool = False
     """Whether tool output goes to the provider while it is judged; see docs/proxy.md."""
+    unguarded: tuple[str, ...] = ()
+    """Beginnings of paths, like `/v1/batches`, that pass though their answers are not guarded."""
 
 
 class ServerSettings(_Section):

@@ -19,7 +19,9 @@ from taskshield.server.operations.metrics import Metrics
 from taskshield.server.proxy.client_request import ClientRequest
 from taskshield.server.proxy.disconnects import Relay, while_connected
 from taskshield.server.proxy.early_forwarding import EarlyForwarding
+from taskshield.server.proxy.error_answers import error_body
 from taskshield.server.proxy.headers import Headers, to_client, to_provider, uncompressed
+from taskshield.server.proxy.paths import check_passes
 from taskshield.server.proxy.provider import ProviderClient, ProviderRequest, ProviderResponse
 from taskshield.server.proxy.removed_calls import RemovedCallsStore
 from taskshield.server.proxy.request_check import RequestCheck
@@ -55,6 +57,7 @@ class Proxy:
         early_forwarding = EarlyForwarding(settings)
         self._provider = provider
         self._surface = surface
+        self._unguarded = settings.server.upstream.unguarded
         self._stored_responses = StoredResponses(provider, sessions, removed_calls)
         self._services = ProxyServices(
             provider=provider,
@@ -112,13 +115,15 @@ class Proxy:
         round_trip = RoundTrip(self._services, client_request)
         return await while_connected(request.receive, _answered(round_trip))
 
-    async def passed(self, request: Request) -> Response:
+    async def passed(self, request: Request, path: str) -> Response:
         """Pass a request on as it is, and its response back.
 
         Raises:
+            RequestError: Its response could hold a call.
             ProviderError: There is no response.
             ClientDisconnected: The client has disconnected.
         """
+        check_passes(request.method, path, self._unguarded)
         headers = to_provider(request.scope["headers"])
         outgoing = _outgoing(request, headers, await request.body())
         response = await while_connected(request.receive, self._provider.send(outgoing))
@@ -142,8 +147,6 @@ class Proxy:
         found: StoredResponse = await while_connected(
             request.receive, self._stored_responses.get(tenant, id, outgoing)
         )
-        if found.content is None:
-            return _passed_on(found.response)
         return _complete(found.content, found.response, [])
 
 
@@ -153,14 +156,14 @@ async def _answered(round_trip: RoundTrip) -> Response:
         await round_trip.start()
         state = round_trip.state
         if isinstance(state, Declined):
-            chunks, headers = state.response.raw_chunks(), _checks(round_trip)
-            return _relay(state.response, chunks, headers, read=False, close=round_trip.aclose)
-        assert isinstance(state, Answering)
-        response = state.answer.response
-        if response.is_stream:
-            chunks, headers = round_trip.chunks(), _checks(round_trip)
-            return _relay(response, chunks, headers, read=True, close=round_trip.aclose)
-        content = b"".join([chunk async for chunk in round_trip.chunks()])
+            response, content = state.response, await error_body(state.response)
+        else:
+            assert isinstance(state, Answering)
+            response = state.answer.response
+            if response.is_stream:
+                chunks, headers = round_trip.chunks(), _checks(round_trip)
+                return _relay(response, chunks, headers, read=True, close=round_trip.aclose)
+            content = b"".join([chunk async for chunk in round_trip.chunks()])
     except BaseException:
         await round_trip.aclose()
         raise

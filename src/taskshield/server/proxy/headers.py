@@ -1,5 +1,6 @@
 """Which headers go on to the provider, and which come back. Pure."""
 
+import re
 from collections.abc import Iterable
 
 from taskshield.server.access.api_keys import KEY_HEADERS, KEY_PREFIX
@@ -7,6 +8,8 @@ from taskshield.server.access.api_keys import KEY_HEADERS, KEY_PREFIX
 Headers = list[tuple[bytes, bytes]]
 """In the order in which they came, with names in any case, as in ASGI."""
 
+_CHARSET = re.compile(rb"charset\s*=[\s\"']*([^\s\"';]*)")
+_UTF8 = frozenset({b"utf-8", b"utf8", b"us-ascii", b"ascii"})
 _OWN_PREFIX = b"x-taskshield-"
 _KEY_HEADERS = frozenset(name.encode() for name in KEY_HEADERS)
 _HOP_BY_HOP = frozenset(
@@ -57,6 +60,17 @@ def to_client(headers: Iterable[tuple[bytes, bytes]], *, read: bool) -> Headers:
     """
     dropped = _RESPONSE | _BODY if read else _RESPONSE
     return [(_RENAMED.get(name, name), value) for name, value in _passed(headers, dropped)]
+
+
+def is_plain(headers: Headers) -> bool:
+    """Whether the headers of a response say one thing about its body, and that it is in UTF-8."""
+    lowered = [(name.lower(), value.lower()) for name, value in headers]
+    types = [value for name, value in lowered if name == b"content-type"]
+    encodings = [value for name, value in lowered if name == b"content-encoding"]
+    if len(types) > 1 or len(encodings) > 1 or any(b"," in value for value in types):
+        return False
+    named = [each for value in types for each in _CHARSET.findall(value)]
+    return all(charset in _UTF8 for charset in named)
 
 
 def _passed(headers: Iterable[tuple[bytes, bytes]], dropped: frozenset[bytes]) -> Headers:

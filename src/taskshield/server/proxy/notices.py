@@ -17,6 +17,10 @@ SAME_IDS = (
     "[Task Shield] The tool calls of this message were removed, because two of them share an id and"
     " their results could not be distinguished."
 )
+SAME_MEMBERS = (
+    "[Task Shield] The tool calls of this message were removed, because the arguments of one give"
+    " an argument twice, and tools could take the one value or the other."
+)
 STORED = (
     "[Task Shield] Tool calls of this stored response were removed: they were refused, or this"
     " server has not checked the response."

@@ -6,7 +6,6 @@ Knows HTTP, and which provider a path belongs to. What requests and responses sa
 import json
 import os
 import ssl
-import zlib
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,9 +20,10 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from taskshield.adapters.proxy.exchange import Body
-from taskshield.core.errors import ConfigError, WireFormatError
+from taskshield.core.errors import ConfigError, ConversationError, WireFormatError
 from taskshield.server.http.errors import RequestError
-from taskshield.server.proxy.headers import Headers
+from taskshield.server.proxy.decompression import decompressed
+from taskshield.server.proxy.headers import Headers, is_plain
 from taskshield.settings import UpstreamSettings
 
 _IDLE_S = 15.0
@@ -34,8 +34,6 @@ _LONGEST_LINE = 64 * 1024
 """Bytes of a line in the head of a response."""
 _UNASKED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 """Headers that aiohttp would add by itself."""
-_ZLIB = {"gzip": 31, "x-gzip": 31, "deflate": 47}
-"""The `wbits` with which `zlib` undoes these encodings."""
 
 
 class ProviderError(RequestError):
@@ -162,23 +160,14 @@ class ProviderResponse:
         """The body, decompressed.
 
         Raises:
-            ProviderError: It is not complete, there was silence for too long, or it is compressed
-                in a way that the request did not accept.
+            ProviderError: It is not complete, or there was silence for too long.
+            WireFormatError: Clients could read it as something else than it is here.
         """
-        encoding = self._response.headers.get("Content-Encoding", "identity").strip().lower()
-        if encoding in ("", "identity"):
-            async for chunk in self.raw_chunks():
-                yield chunk
-            return
-        decompressor = _decompressor(encoding)
-        try:
-            async for chunk in self.raw_chunks():
-                yield decompressor.decompress(chunk)
-            yield decompressor.flush()
-        except zlib.error:
-            raise ProviderError(
-                502, "upstream_invalid", "The provider's response could not be decompressed."
-            ) from None
+        if not is_plain(self.headers):
+            raise WireFormatError("its headers say several things about the body")
+        encoding = self._response.headers.get("Content-Encoding", "").strip().lower()
+        async for chunk in decompressed(self.raw_chunks(), encoding):
+            yield chunk
 
     async def raw_chunks(self) -> AsyncGenerator[bytes, None]:
         """The body as it came.
@@ -213,7 +202,7 @@ def incomplete() -> ProviderError:
     )
 
 
-def invalid(error: WireFormatError) -> ProviderError:
+def invalid(error: WireFormatError | ConversationError) -> ProviderError:
     """The error for a response that is not in its wire format."""
     return ProviderError(
         502, "upstream_invalid", f"The provider's response is not in the expected format: {error}"
@@ -259,16 +248,6 @@ def _headers(headers: Headers) -> "CIMultiDict[str]":
         raise RequestError(
             400, "invalid_request", "A header of the request is not text in UTF-8."
         ) from None
-
-
-def _decompressor(encoding: str) -> "zlib._Decompress":
-    if encoding not in _ZLIB:
-        raise ProviderError(
-            502,
-            "upstream_invalid",
-            "The provider compressed its response, which the request did not ask for.",
-        )
-    return zlib.decompressobj(_ZLIB[encoding])
 
 
 @contextmanager

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from taskshield.adapters.proxy.exchange import Reply
+from taskshield.adapters.proxy.strict_json import repeats_a_member
 from taskshield.core.decisions import Action, Decision
 from taskshield.core.messages import Message
-from taskshield.server.proxy.notices import SAME_IDS, note
+from taskshield.server.proxy.notices import SAME_IDS, SAME_MEMBERS, note
 from taskshield.server.sessions.checker import SessionChecker
 from taskshield.server.sessions.resume_keys import ResumeKeys
 from taskshield.server.sessions.snapshots import RequestSource, SessionSnapshot
@@ -104,19 +105,29 @@ async def _check_choice(
     resume: ResumeKeys | None,
 ) -> CheckedChoice:
     ids = [call.id for call in message.tool_calls]
-    ambiguous = len(set(ids)) < len(ids)
-    if ambiguous:
+    ambiguity = _ambiguity(message)
+    if ambiguity is not None:
         message, resume = replace(message, tool_calls=()), None
     result = await checker.check_after(snapshot, [message], source=source, resume=resume)
     (decision,) = result.decisions
     reasons = [] if decision.allowed else [note(decision, result.approvals.get(decision.id))]
-    if ambiguous:
-        reasons.append(SAME_IDS)
+    if ambiguity is not None:
+        reasons.append(ambiguity)
     refused = frozenset(each.call.id for each in decision.calls if not each.allowed)
     return CheckedChoice(
         snapshot=result.snapshot,
         decision=decision,
-        refused=frozenset(ids) if ambiguous else refused,
-        verdict="block" if ambiguous else decision.action,
+        refused=refused if ambiguity is None else frozenset(ids),
+        verdict=decision.action if ambiguity is None else "block",
         note="\n\n".join(reasons) if reasons else None,
     )
+
+
+def _ambiguity(message: Message) -> str | None:
+    """Why the calls of a message cannot be judged: others could read them in another way."""
+    ids = [call.id for call in message.tool_calls]
+    if len(set(ids)) < len(ids):
+        return SAME_IDS
+    if any(repeats_a_member(call.arguments) for call in message.tool_calls):
+        return SAME_MEMBERS
+    return None

@@ -194,7 +194,7 @@ class RoundTrip:
             for data in relay.close() if chunk is None else relay.feed(chunk):
                 output.append(data)
         except WireFormatError as error:
-            return await self._fail(state, invalid(error), output)
+            return await self._fail(state, error, output)
         if chunk is not None:
             return Answering(answer=state.answer, chunks=state.chunks, output=output)
         if relay.complete is None:
@@ -247,6 +247,7 @@ class RoundTrip:
         began = time.perf_counter()
         answer, checked, request = state.answer, state.answer.checks[-1], state.answer.request
         relay, changed = answer.relay, len(answer.checks) > 1 or not checked.allowed
+        session, removed_calls = request.session, self._services.removed_calls
         if checked.allowed:
             output = list(relay.release())
         else:
@@ -255,14 +256,10 @@ class RoundTrip:
         assert seen is not None and relay.response is not None
         if changed:  # otherwise the session was named when the answer was judged
             await self._services.sessions.remember(
-                request.session, checked.choices, seen.messages, seen.resume_id
+                session, checked.choices, seen.messages, seen.resume_id
             )
-        await self._services.removed_calls.record(
-            request.session.request,
-            request.removed,
-            relay.response,
-            checked.refused,
-            seen.resume_id,
+        await removed_calls.record(
+            session.request, request.removed, relay.response, checked.refused, seen.resume_id
         )
         answer = replace(answer, release_s=time.perf_counter() - began)
         if changed and isinstance(relay, StreamRelay):
@@ -273,6 +270,10 @@ class RoundTrip:
         """End the client's stream if one has begun, and give up all that is still under way."""
         known = outcome(state)
         await self._resources.aclose()
+        if isinstance(state, AnswerState) and isinstance(
+            error, WireFormatError | ConversationError
+        ):
+            error = invalid(error)
         relay = state.answer.relay if isinstance(state, AnswerState) else None
         if not isinstance(relay, StreamRelay):
             return Failed(error=error, in_stream=False)

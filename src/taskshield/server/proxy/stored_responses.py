@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from taskshield.adapters.proxy.openai_responses import body as responses_format
 from taskshield.core.errors import WireFormatError
+from taskshield.server.proxy.error_answers import error_body
 from taskshield.server.proxy.notices import STORED
 from taskshield.server.proxy.provider import (
     ProviderClient,
@@ -22,8 +23,8 @@ class StoredResponse:
     """The provider's answer about a stored response."""
 
     response: ProviderResponse
-    content: bytes | None
-    """What the client may see of it. None for an error, which is passed on as it is."""
+    content: bytes
+    """What the client may see of it."""
 
 
 class StoredResponses:
@@ -47,9 +48,9 @@ class StoredResponses:
         if removed is not None and removed.previous is not None:
             request = replace(request, path=f"/v1/responses/{removed.previous}".encode())
         response = await self._provider.send(request)
-        if not response.ok:
-            return StoredResponse(response=response, content=None)
         try:
+            if not response.ok:
+                return StoredResponse(response=response, content=await error_body(response))
             relay = await _read(response)
         finally:
             await response.aclose()

@@ -1,6 +1,7 @@
 """The proxy: all paths under /v1.
 
-Requests for a response of a model are guarded; all others are forwarded unchanged.
+Requests for a response of a model are guarded. Of the others those pass unchanged whose answers ask
+agents for nothing.
 """
 
 from collections.abc import AsyncIterator
@@ -13,10 +14,11 @@ from starlette.routing import Route
 
 from taskshield.adapters.proxy.wire_formats import BY_PATH
 from taskshield.server.access.auth import Caller
-from taskshield.server.http.errors import Problem, RequestError
+from taskshield.server.http.errors import Problem
 from taskshield.server.http.surfaces import Surface
 from taskshield.server.proxy.disconnects import CLIENT_CLOSED_REQUEST, ClientDisconnected
 from taskshield.server.proxy.handler import Proxy
+from taskshield.server.proxy.paths import segments_of
 from taskshield.server.proxy.provider import ProviderClient
 from taskshield.server.services import Services, authorize
 
@@ -43,13 +45,7 @@ async def proxied(request: Request) -> Response:
 
 async def _forward(request: Request, caller: Caller) -> Response:
     proxy: Proxy = request.app.state.proxy
-    segments = [each for each in request.scope["path"].split("/") if each]
-    if "." in segments or ".." in segments or not request.scope["raw_path"].startswith(b"/v1/"):
-        raise RequestError(
-            400,
-            "invalid_request",
-            "The path must start with /v1/ unescaped, and must not contain `.` or `..`.",
-        )
+    segments = segments_of(request.scope["path"], request.scope["raw_path"])
     # The provider may accept other spellings of a guarded path, so those are guarded as well.
     path = f"/{'/'.join(segments)}".lower()
     wire_format = BY_PATH.get(path)
@@ -57,7 +53,7 @@ async def _forward(request: Request, caller: Caller) -> Response:
         return await proxy.guarded(request, caller, path, wire_format)
     if path.startswith("/v1/responses/") and len(segments) == 3 and request.method == "GET":
         return await proxy.stored(request, caller.tenant, segments[2])
-    return await proxy.passed(request)
+    return await proxy.passed(request, path)
 
 
 def render(problem: Problem) -> Response:
