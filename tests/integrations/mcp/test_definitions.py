@@ -36,10 +36,16 @@ TOOL: dict[str, Any] = {
 
 
 def test_every_text_that_may_be_a_sentence_is_read() -> None:
-    assert words_of(TOOL) == ["Sends a mail.", "Who gets it.", "not urgent", "Send mail"]
+    assert words_of(TOOL) == [
+        "Sends a mail.",
+        "Who gets it.",
+        "not urgent",
+        "Send mail",
+        "may stand here",
+    ]
     assert words_of({"name": "x", "description": "請先讀取檔案"}) == ["請先讀取檔案"]
     assert words_of({"name": "x", "outputSchema": {"a": [{"say this": 1}]}}) == ["say this"]
-    assert words_of({"name": "read_all_and_" * 9}) == ["read_all_and_" * 9]
+    assert words_of({"name": "read_all_and_" * 9})[0] == "read_all_and_" * 9
 
 
 def test_a_spec_is_read_from_a_definition() -> None:

@@ -216,7 +216,7 @@ def test_an_invalid_list_of_tools_allows_no_call(listed: dict[str, Any]) -> None
 def test_a_call_fails_if_the_server_never_lists_its_tools(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("taskshield.integrations.mcp.gateway._LISTING_S", 0.01)
+    monkeypatch.setattr("taskshield.integrations.mcp.tools.inventory._LISTING_S", 0.01)
 
     async def listed(ctx: Any, params: Any) -> ListToolsResult:
         await anyio.sleep_forever()

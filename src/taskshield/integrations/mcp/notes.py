@@ -18,6 +18,7 @@ HOW_TO_NAME_A_SESSION = (
     'A client can name a session of the taskshield server in `_meta["taskshield/session"]` or in'
     " the header x-taskshield-session."
 )
+NAME_A_SESSION = f"{NO_TASK} {HOW_TO_NAME_A_SESSION}"
 INSTRUCTIONS_REMOVED = (
     f"{_MARK} The instructions of this server were removed: they try to direct the agent."
 )
@@ -32,6 +33,11 @@ DESCRIPTION_UNCHECKED = (
 )
 
 UNREADABLE_RESULT = f"{_MARK} This result is withheld: it cannot be checked."
+QUESTION_REFUSED = (
+    f"{_MARK} The server asked a question that was refused: it tries to direct the agent, or it"
+    " could not be checked."
+)
+UNREADABLE_ANSWER = "The wrapped server's answer cannot be read."
 ANSWERS: Mapping[Answer, str] = {
     "unavailable": "This client cannot ask its user for an approval.",
     "declined": "The user declined this call. Do not try it again.",
@@ -43,6 +49,10 @@ POISONED = "its description tries to direct the agent"
 CHANGED = "it has changed since it was pinned, and the change was not accepted"
 UNLISTED = "the server does not list it"
 UNREADABLE = "its definition cannot be read"
+UNCHECKED = "its definition could not be checked"
+UNSEEN = "its name has characters that cannot be seen or are not what they look like"
+ALIKE = "another tool has the same name, or one that looks the same"
+NAME_REMOVED = "(a tool whose name is not repeated)"
 
 
 def blocked_tool(reason: str) -> str:

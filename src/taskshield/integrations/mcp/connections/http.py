@@ -24,7 +24,7 @@ from mcp.server.streamable_http_manager import (
     StreamableHTTPSessionManager,
 )
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
+from mcp_types import INTERNAL_ERROR, UNSUPPORTED_PROTOCOL_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 from starlette.routing import Route
@@ -39,6 +39,7 @@ from taskshield.integrations.mcp.connections.sdk_internals import (
     connection_of,
 )
 from taskshield.integrations.mcp.gateway import Gateway
+from taskshield.integrations.mcp.requests.own_errors import GatewayError
 from taskshield.integrations.mcp.targets import Command
 
 _log = logging.getLogger(__name__)
@@ -51,6 +52,12 @@ _SECURITY = TransportSecuritySettings(
 )
 _SHUTDOWN_S = 3
 """How long open streams may last after the signal to stop."""
+_MOST_SESSIONS = 32
+"""Most clients of one server at a time: each may have a process. A further one gets status 503."""
+_IDLE_S = 600.0
+"""A client without a request or an open stream for this long has ended."""
+_MOST_INDEPENDENT = 64
+"""Most independent requests to one server at a time."""
 _LINK = "taskshield"
 """The key of the link in the state of a connection."""
 
@@ -58,7 +65,12 @@ _LINK = "taskshield"
 def http_app(gateways: Mapping[str, Gateway]) -> Starlette:
     """An ASGI app with each gateway at its path, e.g. "/mcp"."""
     managers = {
-        path: StreamableHTTPSessionManager(_served(gateway), security_settings=_SECURITY)
+        path: StreamableHTTPSessionManager(
+            _served(gateway),
+            security_settings=_SECURITY,
+            session_idle_timeout=_IDLE_S,
+            max_sessions=_MOST_SESSIONS,
+        )
         for path, gateway in gateways.items()
     }
 
@@ -129,6 +141,7 @@ class _Relay:
         self._gateway = gateway
         self._shared = gateway.session()
         """The session of independent requests that name none."""
+        self._independent = 0
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         connection, channel = connection_of(ctx), channel_of(ctx)
@@ -162,11 +175,15 @@ class _Relay:
                 "The wrapped server can only be reached with a protocol that has a handshake.",
                 versions,
             )
+        if self._independent >= _MOST_INDEPENDENT:
+            raise GatewayError(INTERNAL_ERROR, "The gateway is busy. Try again later.")
         link = Link(self._gateway, channel, self._shared)
+        self._independent += 1
         ctx.lifespan_context.start_soon(link.run)
         try:
             return await link.on_request(channel, ctx.method, ctx.params, _headers(ctx))
         finally:
+            self._independent -= 1
             with anyio.CancelScope(shield=True):
                 await link.close()
 

@@ -1,14 +1,12 @@
 """Connects one client with one wrapped server.
 
 Two dispatchers of the SDK, one for each side, keep the ids, the cancellations and the pending
-requests. Requests of the client go through `Gateway`; messages of the server are forwarded as they
-are.
+requests. Requests of the client go through `Gateway`, messages of the server through `from_server`.
 """
 
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Any
@@ -17,15 +15,28 @@ import anyio
 from mcp import MCPError
 from mcp.shared.dispatcher import CallOptions, Outbound
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher, progress_token_from_params
-from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp.shared.transport_context import TransportContext
-from mcp_types import CONNECTION_CLOSED, RequestId
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    PARSE_ERROR,
+    REQUEST_TIMEOUT,
+)
 
+from taskshield.integrations.mcp import notes
 from taskshield.integrations.mcp.checks.protocols import Session
+from taskshield.integrations.mcp.connections.from_server import FromServer
+from taskshield.integrations.mcp.connections.incoming import Incoming, Outgoing
+from taskshield.integrations.mcp.connections.pending import (
+    Pending,
+    PendingRequests,
+    with_subscription,
+)
 from taskshield.integrations.mcp.connections.sdk_internals import Channel
 from taskshield.integrations.mcp.connections.wrapped_server import headers_of, transport
 from taskshield.integrations.mcp.gateway import Gateway
 from taskshield.integrations.mcp.requests.client_request import Params, Request
+from taskshield.integrations.mcp.requests.own_errors import GatewayError
 from taskshield.integrations.mcp.targets import Address
 
 _log = logging.getLogger(__name__)
@@ -34,23 +45,14 @@ _CANCELLED = "notifications/cancelled"
 _LISTEN = "subscriptions/listen"
 _NEGOTIATING = ("initialize", "server/discover")
 """Requests that must not be cancelled."""
-_LOGGED = "notifications/message"
-"""Belongs to a request, but does not name it."""
+_SENDING_S = 30.0
+"""Longest time for a server to take a notification."""
+_CLOSED = "Connection closed"
+"""What the SDK says about requests on a connection that has ended."""
 _LAST_ANSWERS_S = 2.0
 """Time to answer the pending requests and to find the cause, after the server has ended."""
 _WRITING_S = 0.05
 """Time to write the last answer."""
-
-
-@dataclass(eq=False, kw_only=True)
-class _Pending:
-    """A request of the client that is not answered yet."""
-
-    channel: Channel
-    token: object
-    """The token of its progress reports, if the client wants them."""
-    listens: str | None
-    """The server's id for it, if it is a subscription."""
 
 
 class Link:
@@ -69,29 +71,30 @@ class Link:
         self.failure: str | None = None
         """Why the connection failed, if that is known."""
         self._gateway = gateway
-        self._client = client
         self._session = session
+        self._pending = PendingRequests(client)
+        self._from_server = FromServer(gateway, client, session, self._pending)
         self._scope = anyio.CancelScope()
         self._ready = anyio.Event()
         self._server: JSONRPCDispatcher[TransportContext] | None = None
-        self._pending: list[_Pending] = []
         self._numbers = count(1)
         self._capabilities: Params = {}
         self._version: str | None = None
-        self._warned = False
-        self._all_answered = anyio.Event()
 
     async def run(self) -> None:
         """Connect, and stay connected until either side ends it. Raises nothing."""
         try:
             async with transport(self._gateway.target) as (read, write):
+                incoming = Incoming(read)
                 server = JSONRPCDispatcher(
-                    read, write, on_stream_exception=self._on_invalid_message
+                    incoming,
+                    Outgoing(write, incoming),
+                    on_stream_exception=self._from_server.on_unreadable,
                 )
                 self._server = server
                 self._ready.set()
                 with self._scope:  # only here, so that the connection is closed properly
-                    await server.run(self._on_server_request, self._on_server_notify)
+                    await server.run(self._from_server.on_request, self._from_server.on_notify)
         except (OSError, ValueError) as error:
             words = getattr(error, "strerror", None)
             self.failure = (
@@ -112,10 +115,8 @@ class Link:
 
     async def finish(self) -> None:
         """Wait a short time until every request is answered."""
-        if self._pending:
-            self._all_answered = anyio.Event()
-            with anyio.move_on_after(_LAST_ANSWERS_S):
-                await self._all_answered.wait()
+        with anyio.move_on_after(_LAST_ANSWERS_S):
+            await self._pending.none_left()
         await anyio.sleep(_WRITING_S)
 
     async def on_request(
@@ -134,11 +135,6 @@ class Link:
         if method == "initialize":
             offered = given.get("capabilities")
             self._capabilities = offered if isinstance(offered, Mapping) else {}
-        pending = _Pending(
-            channel=channel,
-            token=progress_token_from_params(given),
-            listens=f"taskshield-{next(self._numbers)}" if method == _LISTEN else None,
-        )
         request = Request(
             method=method,
             params=given,
@@ -147,70 +143,71 @@ class Link:
             headers={} if headers is None else headers,
             handshake_capabilities=self._capabilities,
         )
-        self._pending.append(pending)
+        pending = Pending(
+            channel=channel,
+            token=progress_token_from_params(given),
+            listens=f"taskshield-{next(self._numbers)}" if method == _LISTEN else None,
+            request=request,
+        )
+        self._pending.add(pending)
         try:
             result = await self._gateway.answer(request, partial(self._forward, pending))
             return (
-                result if pending.listens is None else _with_client_id(result, channel.request_id)
+                result if pending.listens is None else with_subscription(result, channel.request_id)
             )
+        except MCPError:
+            raise
+        except Exception as error:  # of any kind: its text may quote messages
+            _log.error("could not answer a request (%s)", type(error).__name__)
+            raise GatewayError(INTERNAL_ERROR, "The gateway could not answer this.") from None
         finally:
             self._pending.remove(pending)
-            if not self._pending:
-                self._all_answered.set()
 
     async def on_notify(self, channel: Channel, method: str, params: Params | None) -> None:
         """Forward a notification of the client."""
         if method == _CANCELLED:
             return  # the client's dispatcher has handled it; its id means nothing to the server
-        with suppress(MCPError):
+        with suppress(MCPError), anyio.move_on_after(_SENDING_S):
             server = await self._connected()
             await server.notify(method, params, self._options(method, params))
 
-    async def _on_server_request(
-        self, channel: Channel, method: str, params: Params | None
-    ) -> dict[str, Any]:
-        return await self._way_back().send_raw_request(method, params)
+    async def _forward(self, pending: Pending, method: str, params: Params) -> dict[str, Any]:
+        """Send a request to the server; its result.
 
-    async def _on_server_notify(self, channel: Channel, method: str, params: Params | None) -> None:
-        if method == _CANCELLED:
-            return
-        if method == "notifications/tools/list_changed":
-            self._gateway.inventory.forget()
-        given: Params = {} if params is None else params
-        pending = self._pending_of(method, given)
-        if pending is None:
-            way = self._way_back() if method == _LOGGED else self._client
-            await way.notify(method, params)
-        elif pending.listens is None:
-            await pending.channel.notify(method, params)
-        else:
-            await pending.channel.notify(method, _with_client_id(given, pending.channel.request_id))
-
-    async def _on_invalid_message(self, error: Exception) -> None:
-        if not self._warned:
-            self._warned = True
-            _log.warning("ignored output of the wrapped server that is not MCP")
-
-    async def _forward(self, pending: _Pending, method: str, params: Params) -> dict[str, Any]:
-        """Send a request to the server; its result."""
+        Raises:
+            MCPError: The server's error.
+            GatewayError: There is no answer, or it cannot be read.
+        """
         server = await self._connected()
         options = self._options(method, params)
         if pending.listens is not None:
             options["request_id"] = pending.listens
         if method in _NEGOTIATING:
             options["cancel_on_abandon"] = False
+        result: dict[str, Any] | None = None
         try:
-            result = await server.send_raw_request(method, params, options)
+            with pending.wait():
+                result = await server.send_raw_request(method, params, options)
         except MCPError as error:
-            if error.code != CONNECTION_CLOSED:
+            if error.code == PARSE_ERROR:
+                raise GatewayError(PARSE_ERROR, notes.UNREADABLE_ANSWER) from None
+            if error.code != CONNECTION_CLOSED or error.message != _CLOSED:
                 raise
             with anyio.move_on_after(_LAST_ANSWERS_S):
                 await self.ended.wait()
+            if not self.ended.is_set():
+                raise  # the server's own words
             raise self._lost() from None
-        version = result.get("protocolVersion")
-        if method == "initialize" and isinstance(version, str):
-            self._version = version
-        return result
+        finally:
+            pending.waits = False
+        if result is not None:
+            version = result.get("protocolVersion")
+            if method == "initialize" and isinstance(version, str):
+                self._version = version
+            return result
+        if pending.unreadable:
+            raise GatewayError(PARSE_ERROR, notes.UNREADABLE_ANSWER)
+        raise GatewayError(REQUEST_TIMEOUT, "The wrapped server did not answer in time.")
 
     def _options(self, method: str, params: Params | None) -> CallOptions:
         if not isinstance(self._gateway.target, Address):
@@ -225,34 +222,9 @@ class Link:
             raise self._lost()
         return self._server
 
-    def _lost(self) -> MCPError:
+    def _lost(self) -> GatewayError:
         why = "The wrapped server has ended." if self.failure is None else self.failure
-        return MCPError(CONNECTION_CLOSED, why)
-
-    def _way_back(self) -> Outbound:
-        """The way to the client. Over HTTP, a pending request is the best one."""
-        open = (each.channel for each in reversed(self._pending) if each.channel.can_send_request)
-        return next(open, self._client)
-
-    def _pending_of(self, method: str, params: Params) -> _Pending | None:
-        """The request that a notification names."""
-        meta = params.get("_meta")
-        listens = meta.get(SUBSCRIPTION_ID_META_KEY) if isinstance(meta, Mapping) else None
-        token = params.get("progressToken") if method == "notifications/progress" else None
-        for pending in self._pending:
-            if listens is not None and pending.listens == listens:
-                return pending
-            if token is not None and pending.token == token:
-                return pending
-        return None
-
-
-def _with_client_id(message: Params, id: RequestId | None) -> dict[str, Any]:
-    """A message of a subscription, with the client's id of the subscription."""
-    meta = message.get("_meta")
-    if not isinstance(meta, Mapping) or SUBSCRIPTION_ID_META_KEY not in meta:
-        return dict(message)
-    return {**message, "_meta": {**meta, SUBSCRIPTION_ID_META_KEY: id}}
+        return GatewayError(CONNECTION_CLOSED, why)
 
 
 def _kinds(error: BaseException) -> Iterator[str]:

@@ -1,12 +1,10 @@
 """Connects to a wrapped server: its streams, and the headers that HTTP needs."""
 
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, assert_never
 
 import httpx2
-from mcp import StdioServerParameters, stdio_client
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.inbound import (
@@ -21,6 +19,8 @@ from mcp.shared.inbound import (
 )
 from mcp_types import PROTOCOL_VERSION_META_KEY
 
+from taskshield.integrations.mcp.connections.limited_client import LimitedClient
+from taskshield.integrations.mcp.connections.process import process_streams
 from taskshield.integrations.mcp.targets import Address, Command, Target
 from taskshield.integrations.mcp.tls import tls_context
 
@@ -32,13 +32,7 @@ def transport(target: Target) -> Transport:
     """Open the streams of a server. A command is started, and ended with all its children."""
     match target:
         case Command():
-            program = StdioServerParameters(
-                command=target.argv[0],
-                args=list(target.argv[1:]),
-                env=dict(target.env),
-                encoding_error_handler="replace",  # invalid bytes must not end the connection
-            )
-            return stdio_client(program, errlog=sys.stderr)
+            return process_streams(target)
         case Address():
             return _over_http(target)
         case _ as unreachable:
@@ -47,10 +41,9 @@ def transport(target: Target) -> Transport:
 
 @asynccontextmanager
 async def _over_http(target: Address) -> AsyncIterator[Any]:
+    headers = {**target.headers, "accept-encoding": "identity"}
     async with (
-        httpx2.AsyncClient(
-            headers=dict(target.headers), timeout=_TIMEOUT, verify=tls_context()
-        ) as client,
+        LimitedClient(headers=headers, timeout=_TIMEOUT, verify=tls_context()) as client,
         streamable_http_client(target.url, http_client=client) as streams,
     ):
         yield streams

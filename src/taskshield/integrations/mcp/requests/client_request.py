@@ -32,6 +32,8 @@ class Request:
     """HTTP headers, if it arrived over HTTP."""
     handshake_capabilities: Params = field(default_factory=dict)
     """The client's capabilities, in protocols with a handshake."""
+    carried: dict[str, Any] = field(default_factory=dict)
+    """What an earlier request of the same call carried for the server."""
 
     @property
     def meta(self) -> Params:
@@ -72,10 +74,11 @@ class Request:
 
     def params_for_server(self) -> dict[str, Any]:
         """The params without the parts that are for the gateway."""
+        params = {**self.params, **self.carried}
         if SESSION_META not in self.meta:
-            return dict(self.params)
+            return params
         meta = {key: value for key, value in self.meta.items() if key != SESSION_META}
-        return {**self.params, "_meta": meta}
+        return {**params, "_meta": meta}
 
     def meta_for_other_requests(self) -> dict[str, Any]:
         """The `_meta` of another request on behalf of the same client."""

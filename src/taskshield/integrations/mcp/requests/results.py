@@ -1,60 +1,48 @@
 """Results of MCP servers: the words to judge, and the result that the agent may read.
 
-Pure. A result keeps its shape if possible; otherwise a note replaces it.
+Pure. A result keeps its shape if possible; otherwise a note replaces it. What is judged of it
+belongs to `words.contents`.
 """
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from taskshield.adapters import output_redaction
-from taskshield.adapters.parsing.json_reader import Field, checked
+from taskshield.adapters.parsing.json_reader import Field
 from taskshield.core.decisions import Decision
+from taskshield.core.errors import WireFormatError
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Part, Text
+from taskshield.integrations.mcp.words.contents import DATA, with_texts, words_of
 
 CALL, READ, PROMPT = "tools/call", "resources/read", "prompts/get"
 
-_LISTS = {READ: "contents", PROMPT: "messages"}
-"""The member with the contents of a result. Results of calls and tasks have `content`."""
-_TASKS = "tasks/"
-"""Methods that fetch the results of calls that run as tasks."""
-_ENVELOPE = frozenset({"_meta", "resultType", "ttlMs", "cacheScope"})
-"""Members of a result that the agent does not read."""
-_DATA = "structuredContent"
-"""The JSON that a tool returns. MCP defines the meaning of all other members."""
-_STRUCTURE = frozenset(
-    {"_meta", "annotations", "blob", "data", "icons", "mimeType", "role", "type"}
-)
-"""Members that describe content or have no words."""
-_UNREADABLE = ("image", "audio")
-_NAME = re.compile(r"[\w$.:/-]{0,64}", re.ASCII)
-"""Keys that are just a name."""
+_LISTS = {CALL: "content", READ: "contents", PROMPT: "messages", "tasks/result": "content"}
+"""The member with the contents of a result. Other results have no place for a note."""
+_ENVELOPE = frozenset({"resultType", "ttlMs", "cacheScope"})
+"""Members of a result that only the client reads."""
+_MOST_BLOCKS = 5_000
+"""Most contents of a result."""
+_OURS = "taskshield/"
+"""What the names in `_meta` begin with that only the gateway may use."""
 
 Result = Mapping[str, Any]
-
-
-def is_read(method: str) -> bool:
-    """Whether an agent reads the results of this method."""
-    return method in (CALL, READ, PROMPT) or method.startswith(_TASKS)
-
-
-def is_question(result: Result) -> bool:
-    """Whether the server needs input from the client before it can answer."""
-    return result.get("resultType") == "input_required"
 
 
 def message_of(result: Result, *, answers: str | None) -> Message:
     """A result as a message of a tool.
 
     Raises:
-        WireFormatError: It is nested too deeply.
+        WireFormatError: It is nested too deeply, or has too many parts.
     """
-    checked(Field(value=dict(result), key="result"))
-    members = _readable(result)
-    parts: list[Part] = [Text(text=text) for text in (*_words(members), *_sentence_keys(members))]
-    parts += [Opaque(kind=kind) for kind in _opaque(result)]
+    _check_count(result)
+    try:
+        words = words_of(_readable(result))
+    except (ValueError, RecursionError):  # too deep, or a number with too many digits
+        raise WireFormatError("result: it cannot be read") from None
+    parts: list[Part] = [Text(text=text) for text in words.all]
+    parts += [Opaque(kind=kind) for kind in words.unreadable]
     return Message(
         level=Level.TOOL,
         parts=tuple(parts),
@@ -63,50 +51,69 @@ def message_of(result: Result, *, answers: str | None) -> Message:
     )
 
 
-def rendered(method: str, result: Result, decision: Decision) -> dict[str, Any]:
-    """The result as the agent may read it."""
+def rendered(method: str, result: Result, decision: Decision) -> dict[str, Any] | None:
+    """The result as the agent may read it; None if nothing of it may pass, and no note fits."""
+    if method not in _LISTS and decision.check == "failed" and decision.action != "allow":
+        return None
     match decision.action:
-        case "annotate":
+        case "annotate" if method in _LISTS:
             return _noted(method, result, decision)
-        case "redact":
+        case "redact" | "annotate":
             redacted = _redacted(result, decision)
             if redacted is None:
                 return replaced(method, result, output_redaction.note(decision))
-            return _noted(method, {**result, **redacted}, decision)
+            return _noted(method, redacted, decision)
         case "withhold":
             return replaced(method, result, output_redaction.note(decision))
         case _:
             return dict(result)
 
 
-def replaced(method: str, result: Result, note: str) -> dict[str, Any]:
-    """A result that has only a note."""
-    envelope = {key: value for key, value in result.items() if key in _ENVELOPE}
-    body: dict[str, Any] = {_list(method): [_item(method, note)]}
+def replaced(method: str, result: Result, note: str) -> dict[str, Any] | None:
+    """A result that has only a note; None if results of this method have no place for one."""
     if method not in _LISTS:
-        body["isError"] = (
-            True  # the client must not expect the data that the tool's schema requires
-        )
+        return None
+    envelope = {key: value for key, value in result.items() if key in _ENVELOPE}
+    body: dict[str, Any] = {_LISTS[method]: [_item(method, note)]}
+    if _LISTS[method] == "content":
+        # The client must not expect the data that the tool's schema requires.
+        body["isError"] = True
     return {**body, **envelope}
 
 
 def refusal(note: str, *, modern: bool) -> dict[str, Any]:
     """The result of a blocked call."""
-    return replaced(CALL, {"resultType": "complete"} if modern else {}, note)
+    envelope = {"resultType": "complete"} if modern else {}
+    return {"content": [_item(CALL, note)], "isError": True, **envelope}
+
+
+def without_ours(result: Result) -> dict[str, Any]:
+    """The result without names that only the gateway uses."""
+    meta = result.get("_meta")
+    if not isinstance(meta, Mapping) or not any(key.startswith(_OURS) for key in meta):
+        return dict(result)
+    kept = {key: value for key, value in meta.items() if not key.startswith(_OURS)}
+    return {**result, "_meta": kept}
+
+
+def _check_count(result: Result) -> None:
+    for name in _LISTS.values():
+        contents = result.get(name)
+        if isinstance(contents, list) and len(contents) > _MOST_BLOCKS:
+            raise WireFormatError(f"result.{name}: more than {_MOST_BLOCKS} parts")
 
 
 def _redacted(result: Result, decision: Decision) -> dict[str, Any] | None:
-    """The redacted result; None if misaligned words are in keys, which cannot be changed."""
-    members = _readable(result)
-    words, keys = _words(members), _sentence_keys(members)
-    cleaned = output_redaction.redacted(Field(value=[*words, *keys], key="result"), decision)
+    """The redacted result; None if words are misaligned that have no place to be changed in."""
+    readable = _readable(result)
+    words = words_of(readable)
+    cleaned = output_redaction.redacted(Field(value=words.all, key="result"), decision)
     assert isinstance(cleaned, list)
-    if cleaned[len(words) :] != keys:
+    if cleaned[len(words.texts) :] != words.beside:
         return None
-    texts = iter(cleaned)
-    remaining: dict[str, Any] = _mapped(members, lambda text: next(texts))
-    if len(members.get("content") or ()) < len(result.get("content") or ()):
-        copy = json.dumps(remaining[_DATA], ensure_ascii=False)
+    remaining = with_texts(readable, cleaned)
+    if len(readable.get("content") or ()) < len(result.get("content") or ()):
+        copy = json.dumps(remaining[DATA], ensure_ascii=False)
         remaining["content"] = [*remaining["content"], {"type": "text", "text": copy}]
     return remaining
 
@@ -117,87 +124,55 @@ def _readable(result: Result) -> dict[str, Any]:
     For older clients, servers return their data a second time as text. If a directive were found
     twice, redaction would also remove what is between the two places.
     """
-    body = {key: value for key, value in result.items() if key not in _ENVELOPE}
-    data, content = body.get(_DATA), body.get("content")
+    data, content = result.get(DATA), result.get("content")
     if data is None or not isinstance(content, list):
-        return body
-    return {**body, "content": [block for block in content if not _repeats(block, data)]}
+        return dict(result)
+    same = set(_spellings(data))
+    return {**result, "content": [block for block in content if not _repeats(block, same)]}
 
 
-def _repeats(block: object, data: Any) -> bool:
-    """Whether a block of text repeats the data."""
-    if not isinstance(block, dict) or block.get("type") != "text" or "text" not in block:
-        return False
+def _spellings(data: Any) -> Iterator[str]:
+    """The data as texts that would repeat it, in one form."""
     inner = data.get("result") if isinstance(data, dict) else None
-    same = [data, inner, *(inner if isinstance(inner, list) else ())]
+    for value in (data, inner, *(inner if isinstance(inner, list) else ())):
+        if value is not None:
+            yield _canonical(value)
+        if isinstance(value, str):
+            yield value
+
+
+def _repeats(block: object, same: set[str]) -> bool:
+    """Whether a block has no words but those of the data."""
+    if not isinstance(block, dict) or block.keys() != {"type", "text"} or block["type"] != "text":
+        return False
     text = block["text"]
+    if not isinstance(text, str):
+        return False
     try:
-        return text in same or json.loads(text) in same
-    except (ValueError, TypeError, RecursionError):
+        return text in same or _canonical(json.loads(text, object_pairs_hook=_unique)) in same
+    except (ValueError, RecursionError):
         return False
 
 
-def _words(members: Any) -> list[str]:
-    found: list[str] = []
-
-    def take(text: str) -> str:
-        found.append(text)
-        return text
-
-    _mapped(members, take)
-    return found
+def _canonical(value: object) -> str:
+    return "json:" + json.dumps(value, sort_keys=True)
 
 
-def _mapped(
-    value: Any, change: Callable[[str], str], structure: frozenset[str] = _STRUCTURE
-) -> Any:
-    """The same value with each of its texts changed, in the order in which they are read."""
-    if isinstance(value, str):
-        return change(value) if value else value
-    if isinstance(value, list):
-        return [_mapped(element, change, structure) for element in value]
-    if isinstance(value, dict):
-        return {
-            key: member
-            if key in structure
-            else _mapped(member, change, frozenset() if key == _DATA else structure)
-            for key, member in value.items()
-        }
-    return value
-
-
-def _sentence_keys(members: Result) -> list[str]:
-    """Keys of data that may be sentences; they are judged as well."""
-    return [key for key in _keys(members.get(_DATA)) if not _NAME.fullmatch(key)]
-
-
-def _keys(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, member in value.items():
-            yield key
-            yield from _keys(member)
-    elif isinstance(value, list):
-        for element in value:
-            yield from _keys(element)
-
-
-def _opaque(result: Result) -> Iterator[str]:
-    """Kinds of blocks that a judge cannot read."""
-    content = result.get("content")
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and block.get("type") in _UNREADABLE:
-            yield block["type"]
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object; readers do not agree which of two members with one name counts."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError
+    return members
 
 
 def _noted(method: str, result: Result, decision: Decision) -> dict[str, Any]:
-    key = _list(method)
+    if method not in _LISTS:
+        return dict(result)
+    key = _LISTS[method]
     contents = result.get(key)
     items = contents if isinstance(contents, list) else []
     return {**result, key: [*items, _item(method, output_redaction.note(decision))]}
-
-
-def _list(method: str) -> str:
-    return _LISTS.get(method, "content")
 
 
 def _item(method: str, note: str) -> dict[str, Any]:

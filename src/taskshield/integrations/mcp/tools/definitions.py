@@ -1,24 +1,21 @@
 """Tool definitions of MCP servers: their words, their hash, and a copy without the words."""
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.json_reader import Field, checked
 from taskshield.core.messages import digest
 from taskshield.core.tools import ToolSpec
+from taskshield.integrations.mcp.words.offers import sentences_of
 
 _PINNED = ("name", "description", "inputSchema", "annotations")
 """The members that are hashed. Protocols before 2025-06 do not have the others, and a client that
 uses one of them must not see every tool as changed."""
-_UNPINNED = ("title", "outputSchema")
-"""Other members that an agent may read."""
+_SCHEMAS = ("inputSchema", "outputSchema")
 _PROSE = frozenset({"$comment", "description", "examples", "title"})
 """Members of a schema that only readers need."""
-_ONE_WORD = re.compile(r"[\w$.:/#{}\[\]?*+^|\\-]{0,64}", re.ASCII)
-"""Names, types, formats, addresses and patterns: texts that cannot be a sentence."""
 
 Definition = Mapping[str, Any]
 
@@ -41,36 +38,23 @@ def digest_of(definition: Definition) -> str:
 
 
 def words_of(definition: Definition) -> list[str]:
-    """All texts of a definition that may be sentences, keys included."""
-    return _sentences(definition, (*_PINNED, *_UNPINNED))
+    """All that a definition says: every text, names, keys and unknown members included."""
+    pinned = {key: definition[key] for key in _PINNED if key in definition}
+    return [*sentences_of(pinned), *unpinned_words_of(definition)]
 
 
 def unpinned_words_of(definition: Definition) -> list[str]:
-    """The texts among them that are not part of the hash."""
-    return _sentences(definition, _UNPINNED)
+    """What it says in members that are not part of the hash."""
+    return sentences_of({key: definition[key] for key in definition if key not in _PINNED})
 
 
 def without_words(definition: Definition, note: str) -> dict[str, Any]:
-    """The definition with a note instead of its words."""
-    bare = {key: _without_prose(value) for key, value in definition.items() if key not in _PROSE}
-    return {**bare, "description": note}
-
-
-def _sentences(definition: Definition, members: Sequence[str]) -> list[str]:
-    texts = (text for member in members for text in _texts(definition.get(member)))
-    return [text for text in texts if not _ONE_WORD.fullmatch(text)]
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for element in value:
-            yield from _texts(element)
-    elif isinstance(value, Mapping):
-        for key, member in value.items():
-            yield str(key)
-            yield from _texts(member)
+    """The definition with a note instead of its words. Unknown members are words."""
+    bare = {key: _without_prose(definition[key]) for key in _SCHEMAS if key in definition}
+    hints = definition.get("annotations")
+    if isinstance(hints, Mapping):
+        bare["annotations"] = {key: hint for key, hint in hints.items() if isinstance(hint, bool)}
+    return {"name": definition["name"], **bare, "description": note}
 
 
 def _without_prose(value: object) -> object:

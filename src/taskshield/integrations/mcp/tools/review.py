@@ -1,13 +1,18 @@
-"""Judges descriptions and instructions of servers: do they try to direct the agent?"""
+"""Judges what servers offer: do descriptions, names and instructions try to direct the agent?"""
 
-from collections.abc import Sequence
-from typing import Literal
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from cachetools import LRUCache
 
+from taskshield.core.errors import WireFormatError
 from taskshield.core.levels import Level
-from taskshield.core.messages import Message, Text
+from taskshield.core.messages import Message, Text, digest
 from taskshield.integrations.mcp.checks.protocols import Checks
+from taskshield.integrations.mcp.words.offers import sentences_of
+
+_log = logging.getLogger(__name__)
 
 Verdict = Literal["clean", "poisoned", "unchecked"]
 
@@ -23,18 +28,53 @@ class Reviewer:
 
     def __init__(self, checks: Checks) -> None:
         self._checks = checks
-        self._known: LRUCache[tuple[str, ...], Verdict] = LRUCache(_MOST_VERDICTS)
+        self._known: LRUCache[str, Verdict] = LRUCache(_MOST_VERDICTS)
 
     async def verdict(self, texts: Sequence[str]) -> Verdict:
         """Whether texts of one origin try to direct the agent."""
-        key = tuple(texts)
-        if not key:
+        if not texts:
             return "clean"
+        key = digest(*texts)
         verdict = self._known.get(key)
         if verdict is None:
-            parts = tuple(Text(text=text) for text in key)
+            parts = tuple(Text(text=text) for text in texts)
             decision = await self._checks.about(_TASK).add(Message(level=Level.TOOL, parts=parts))
             if decision.check == "failed":
                 return "unchecked"  # not remembered, so that it is checked again
             verdict = self._known[key] = "poisoned" if decision.misaligned else "clean"
         return verdict
+
+    async def about(self, offer: object) -> Verdict:
+        """Whether anything in an offer tries to direct the agent."""
+        try:
+            return await self.verdict(sentences_of(offer))
+        except WireFormatError:
+            return "unchecked"
+
+    async def without_poison(self, page: Mapping[str, Any], *, keeping: str) -> dict[str, Any]:
+        """A page of a list without what tries to direct the agent beside its items.
+
+        Args:
+            page: The page.
+            keeping: The member with the items, which are not reviewed here.
+        """
+        beside = {
+            key: value
+            for key, value in page.items()
+            if key != keeping and not _is_state(key, value)
+        }
+        if await self.about(beside) == "clean":
+            return dict(page)
+        _log.warning("withheld what the wrapped server says beside a list")
+        return {key: value for key, value in page.items() if key not in beside}
+
+
+def _is_state(key: str, value: object) -> bool:
+    """Whether a member says how long the list is valid."""
+    match key:
+        case "ttlMs":
+            return isinstance(value, int | float)
+        case "cacheScope":
+            return value in ("private", "public")
+        case _:
+            return key == "resultType" and value == "complete"

@@ -1,0 +1,1 @@
+"""What a judge reads of a server's messages: texts, keys, names, and what they say together."""

@@ -1,0 +1,71 @@
+"""Sentences that are spread over several texts: a word in each block, or one cut in two.
+
+Pure, and linear in the length of the texts.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+_END = re.compile(r"[.!?](?=\s|$)|[\n。！？]")
+"""The end of a sentence."""
+_MARKS = ".!?,;:。！？ \t\r\n"
+_REACH = 500
+"""Longest part of a text that is read together with its neighbour."""
+_FRAGMENT = 3
+"""Most words of a text that is no sentence."""
+_SYLLABLE = 3
+"""Longest average text that may be part of a word."""
+_HALVES = 2
+"""Most longer texts whose cuts may go through words."""
+
+
+def across(texts: Iterable[str], *, loose: bool = True) -> Iterator[str]:
+    """What texts say where one goes on in the next.
+
+    Args:
+        texts: Texts that a reader sees one after the other.
+        loose: Also join a short text with a sentence after it. Titles stand so in data.
+    """
+    pieces: list[str] = []
+    for text in texts:
+        fragment = is_fragment(text)
+        if pieces and not loose and not fragment and _starts_anew(pieces[-1], text):
+            yield from _together(pieces)
+            pieces = []
+        if fragment:
+            pieces.append(text.strip(_MARKS) if text.strip(_MARKS) else text)
+            continue
+        head, tail = _edges(text)
+        if pieces:
+            yield from _together([*pieces, head])
+        pieces = [tail] if tail.strip() else []
+    yield from _together(pieces)
+
+
+def is_fragment(text: str) -> bool:
+    """Whether a text is too short for a sentence."""
+    return len(text) <= _REACH and len(text.split(None, _FRAGMENT)) <= _FRAGMENT
+
+
+def _together(pieces: list[str]) -> Iterator[str]:
+    """The pieces as one text, and as one word if they may be parts of words."""
+    if len(pieces) < 2:
+        return
+    yield " ".join(" ".join(pieces).split())
+    letters = sum(map(len, pieces))
+    if len(pieces) <= _HALVES or letters <= _SYLLABLE * len(pieces):
+        yield "".join(pieces)
+
+
+def _starts_anew(before: str, text: str) -> bool:
+    """Whether a sentence after a short text is a sentence of its own."""
+    return is_fragment(before) and not text.lstrip()[:1].islower()
+
+
+def _edges(text: str) -> tuple[str, str]:
+    """The text up to its first end of a sentence, and what follows the last one."""
+    first = _END.search(text, 0, _REACH)
+    head = text[: first.end()] if first else text[:_REACH]
+    tail = text[-_REACH:]
+    ends = [end.end() for end in _END.finditer(tail)]
+    return head, tail[ends[-1] :] if ends else tail

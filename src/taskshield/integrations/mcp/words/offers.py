@@ -1,0 +1,89 @@
+"""The words of what a server offers: tools, prompts, resources, and its own name.
+
+Everything is read: names, keys, choices, unknown members. Names that say nothing by themselves are
+left out, but not what several of them say together. Pure.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from taskshield.adapters.parsing.json_reader import Field, checked
+from taskshield.integrations.mcp.words import blobs
+from taskshield.integrations.mcp.words.joints import across, is_fragment
+from taskshield.integrations.mcp.words.spelling import readings, spelled
+
+_SCHEMA_TYPES = frozenset(
+    {"array", "boolean", "integer", "null", "number", "object", "string", "audio", "image", "text"}
+)
+_MEMBERS = frozenset(
+    {
+        *("$defs", "$id", "$ref", "$schema", "_meta", "additionalProperties", "allOf", "anyOf"),
+        *("annotations", "arguments", "const", "default", "description", "enum", "examples"),
+        *(
+            "execution",
+            "format",
+            "icons",
+            "inputSchema",
+            "items",
+            "maximum",
+            "maxLength",
+            "mimeType",
+        ),
+        *("minimum", "minLength", "name", "oneOf", "outputSchema", "pattern", "properties"),
+        *("required", "size", "title", "type", "uri", "uriTemplate", "version"),
+    }
+)
+"""Usual names of members in MCP and in JSON Schema."""
+_DIALECT = re.compile(r"https?://json-schema\.org/(?:draft[\d/-]{0,12}/)?schema#?", re.ASCII)
+_ROW = 4
+"""Fewest short texts side by side that may be a sentence together."""
+
+
+def sentences_of(offer: object) -> list[str]:
+    """All that an offer says, each sentence once.
+
+    Raises:
+        WireFormatError: It is nested too deeply.
+    """
+    return list(dict.fromkeys(_said(checked(Field(value=offer, key="offer")).value, "")))
+
+
+def _said(value: Any, key: str) -> Iterator[str]:
+    if isinstance(value, str):
+        if not _is_closed(value, key):
+            yield from readings(value)
+    elif isinstance(value, list):
+        yield from _row([element for element in value if isinstance(element, str)])
+        for element in value:
+            yield from _said(element, key)
+    elif isinstance(value, Mapping):
+        own = [name for name in value if name not in _MEMBERS]
+        yield from _row([spelled(name) if name.isascii() else name for name in own])
+        for name, member in value.items():
+            yield from readings(name)
+            yield from _said(member, name)
+
+
+def _row(texts: list[str]) -> Iterator[str]:
+    """What short texts side by side say together."""
+    short = [text for text in texts if is_fragment(text)]
+    if len(short) >= _ROW:
+        yield from across(short)
+
+
+def _is_closed(value: str, key: str) -> bool:
+    """Whether a text only says how a schema or a picture is to be read."""
+    match key:
+        case "type":
+            return value in _SCHEMA_TYPES
+        case "$schema":
+            return _DIALECT.fullmatch(value) is not None
+        case _:
+            return key == "src" and _is_picture(value)
+
+
+def _is_picture(source: str) -> bool:
+    head, _, data = source.partition(",")
+    binary = blobs.data_of(data) if head.startswith("data:image/") else None
+    return binary is not None and blobs.text_of(binary, {}) is None
