@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import mcp_types as types
 import pytest
+from mcp import MCPError
 
 from taskshield import AsyncShield
 from taskshield.core.errors import ConfigError
@@ -111,7 +112,7 @@ def test_each_client_of_a_command_has_a_process_that_ends_with_it(
                     assert one.session.protocol_version == "2025-06-18"
                     for client in (one, two):
                         assert "ROGUE" in text(await client.call_tool("get_it", {}))
-                    assert all(map(alive, pids := started(capfd)))
+                    assert all(map(alive, pids := await reported(capfd, 2)))
                 assert len(pids) == 2
                 await until(lambda: not any(map(alive, pids)))
 
@@ -131,7 +132,7 @@ def test_a_process_that_does_not_want_to_end_is_ended(
             async with listening(http_app({"/mcp": gateway})) as here:
                 async with connected(f"{here}/mcp") as client:
                     assert text(await client.call_tool("get_it", {})) == "here it is"
-                (pid,) = started(capfd)
+                (pid,) = await reported(capfd, 1)
                 await until(lambda: not alive(pid))
 
     asyncio.run(scene())
@@ -147,7 +148,7 @@ def test_processes_end_with_the_gateway(capfd: pytest.CaptureFixture[str]) -> No
                 listening(http_app({"/mcp": gateway})) as here,
             ):
                 await post(http, f"{here}/mcp", "initialize", HELLO)
-                return started(capfd)
+                return await reported(capfd, 1)
 
     (pid,) = asyncio.run(scene())
     assert not alive(pid)
@@ -179,6 +180,75 @@ def test_a_server_that_is_not_there_is_an_error_for_the_client(target: Target, w
     assert words in hello and "Traceback" not in hello
     expected = words if isinstance(target, Address) else "with a protocol that has a handshake"
     assert expected in alone
+
+
+def test_more_clients_than_a_gateway_can_have_get_a_clear_error(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("taskshield.integrations.mcp.connections.http._MOST_SESSIONS", 2)
+
+    async def scene() -> None:
+        async with AsyncShield(judge()) as shield:
+            command = Command(argv=(sys.executable, ROGUE, "env"))
+            gateway = Gateway(command, LocalChecks(shield, task=TASK))
+            async with (
+                httpx2.AsyncClient() as http,
+                listening(http_app({"/mcp": gateway})) as here,
+            ):
+                url = f"{here}/mcp"
+                answers = [await post(http, url, "initialize", HELLO) for _ in range(4)]
+                assert [answer.status_code for answer in answers] == [200, 200, 503, 503]
+                assert "Too many open sessions" in answers[2].json()["error"]["message"]
+                gone = {"mcp-session-id": answers[0].headers["mcp-session-id"]}
+                await http.delete(url, headers=gone)
+                assert (await post(http, url, "initialize", HELLO)).status_code == 200
+
+    asyncio.run(scene())
+
+
+def test_a_client_that_says_nothing_for_long_has_ended(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("taskshield.integrations.mcp.connections.http._IDLE_S", 0.3)
+
+    async def scene() -> None:
+        async with AsyncShield(judge()) as shield:
+            command = Command(argv=(sys.executable, ROGUE, "env"))
+            gateway = Gateway(command, LocalChecks(shield, task=TASK))
+            async with (
+                httpx2.AsyncClient() as http,
+                listening(http_app({"/mcp": gateway})) as here,
+            ):
+                hello = await post(http, f"{here}/mcp", "initialize", HELLO)
+                assert hello.status_code == 200
+                (pid,) = await reported(capfd, 1)
+                await until(lambda: not alive(pid))
+
+    asyncio.run(scene())
+
+
+def test_more_independent_requests_than_a_gateway_can_have_get_a_clear_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("taskshield.integrations.mcp.connections.http._MOST_INDEPENDENT", 1)
+    done: list[str] = []
+
+    async def scene() -> None:
+        async with AsyncShield(judge()) as shield:
+            checks = LocalChecks(shield, task=TASK)
+            async with (
+                over_http(checks, office(done=done)) as url,
+                connected(url, mode="auto") as one,
+                connected(url, mode="auto") as two,
+            ):
+                waiting = asyncio.create_task(one.call_tool("wait", {}))
+                await until(lambda: "waiting" in done)
+                with pytest.raises(MCPError, match="The gateway is busy"):
+                    await two.call_tool("read_mail", {})
+                waiting.cancel()
+                await until(lambda: "stopped waiting" in done)
+
+    asyncio.run(scene())
 
 
 def test_pages_of_other_sites_cannot_use_a_gateway() -> None:
@@ -237,6 +307,18 @@ async def post(http: Any, url: str, method: str, params: Any, **more: Any) -> ht
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     answer: httpx2.Response = await http.post(url, json=body, headers=headers)
     return answer
+
+
+async def reported(capfd: pytest.CaptureFixture[str], count: int) -> list[int]:
+    """The same, as soon as there are so many."""
+    found: list[int] = []
+
+    def enough() -> bool:
+        found.extend(started(capfd))
+        return len(found) >= count
+
+    await until(enough)
+    return found
 
 
 def started(capfd: pytest.CaptureFixture[str]) -> list[int]:

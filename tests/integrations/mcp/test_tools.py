@@ -18,10 +18,12 @@ from mcp_types import (
 
 from taskshield import AsyncShield
 from taskshield.core.errors import JudgeUnavailable
-from taskshield.integrations.mcp import Gateway, LocalChecks, Pins, Rules
+from taskshield.integrations.mcp import Gateway, LocalChecks, Pins, Rules, notes
+from taskshield.integrations.mcp.tools import listings
 from taskshield.integrations.mcp.tools.acceptance import Page
 from taskshield.integrations.mcp.tools.definitions import digest_of
 from taskshield.integrations.mcp.tools.inventory import WITHHELD
+from taskshield.integrations.mcp.tools.review import Reviewer
 from tests.integrations.mcp.gateways import BOTH, selling
 from tests.integrations.mcp.office import POISON, office
 from tests.integrations.mcp.stage import NOWHERE, guarded, judge, text
@@ -227,5 +229,117 @@ def test_a_call_fails_if_the_server_never_lists_its_tools(
         async with guarded(wrapped=shop) as client:
             with pytest.raises(MCPError, match="did not list its tools in time"):
                 await client.call_tool("find_price", {})
+
+    asyncio.run(scene())
+
+
+def listed_by(*definitions: dict[str, Any], **more: Any) -> tuple[list[str], dict[str, str]]:
+    """Names of the tools that a client sees, and the reasons why it does not see others."""
+
+    async def scene() -> Any:
+        async with AsyncShield(judge()) as shield:
+            gateway = Gateway(NOWHERE, LocalChecks(shield))
+            tools = [{"inputSchema": {"type": "object"}, **each} for each in definitions]
+            return await gateway.inventory.listed({"tools": tools, **more})
+
+    page = asyncio.run(scene())
+    withheld = page.get("_meta", {}).get(WITHHELD, [])
+    return [tool["name"] for tool in page["tools"]], {e["name"]: e["reason"] for e in withheld}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", " ", "x" * 129, " send", "send ", "a\nb", "\x1b[2J", "a\u200bb", "a\u202eb"),
+        *("\u2800", "a\u3164b", "se\u00adnd", "sеnd", "\ue000", "a\u00a0b", "\ufeff"),
+    ],
+)
+def test_a_tool_whose_name_cannot_be_seen_is_withheld(name: str) -> None:
+    names, reasons = listed_by({"name": name}, {"name": "find_price"})
+    assert names == ["find_price"] and len(reasons) == 1
+    assert "characters that cannot be seen" in next(iter(reasons.values()))
+
+
+@pytest.mark.parametrize("name", ["find_price", "files/read.v2-beta", "查询价格", "größe_ändern"])
+def test_a_tool_with_an_honest_name_is_listed(name: str) -> None:
+    assert listed_by({"name": name}) == ([name], {})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *(("send", "send"), ("send", "Send"), ("copy", "сору"), ("find", "ﬁnd"), ("a1", "a１")),
+    ],
+)
+def test_tools_that_look_the_same_are_withheld(one: str, other: str) -> None:
+    names, reasons = listed_by(
+        {"name": one, "description": "Sends."},
+        {"name": other, "description": "Sends more."},
+        {"name": "find_price"},
+    )
+    assert names == ["find_price"] and set(reasons.values()) == {notes.ALIKE}
+
+
+def test_a_tool_that_is_listed_twice_is_one_tool() -> None:
+    assert listed_by({"name": "send"}, {"name": "send"}) == (["send"], {})
+
+
+def test_tools_on_several_pages_are_told_apart_from_each_other_and_not_from_themselves() -> None:
+    async def scene() -> None:
+        async with AsyncShield(judge()) as shield:
+            gateway = Gateway(NOWHERE, LocalChecks(shield))
+            tools = [{"name": name, "inputSchema": {}} for name in ("send", "find", "SEND")]
+            pages = [{"tools": tools[:1]}, {"tools": tools[1:]}]
+            for _ in range(2):
+                first = await gateway.inventory.listed(pages[0])
+                second = await gateway.inventory.listed(pages[1], first=False)
+                again = await gateway.inventory.listed(pages[1], first=False)
+                assert [tool["name"] for tool in first["tools"]] == ["send"]
+                assert [tool["name"] for tool in second["tools"]] == ["find"]
+                assert again["tools"] == second["tools"]
+
+    asyncio.run(scene())
+
+
+def test_a_server_with_too_many_tools_is_an_error() -> None:
+    with pytest.raises(MCPError, match="lists over 1000 tools"):
+        listed_by(*({"name": f"tool{number}"} for number in range(1001)))
+
+
+def test_a_definition_that_is_too_long_to_be_read_is_listed_without_its_words() -> None:
+    async def scene() -> Any:
+        async with AsyncShield(judge()) as shield:
+            gateway = Gateway(NOWHERE, LocalChecks(shield))
+            tool = {"name": "a", "description": "x " * 150_000, "inputSchema": {"type": "object"}}
+            evil = {**tool, "name": "b", "inputSchema": {"properties": {"a": {"default": POISON}}}}
+            return await gateway.inventory.listed({"tools": [tool, evil]})
+
+    page = asyncio.run(scene())
+    assert [tool["name"] for tool in page["tools"]] == ["a"]
+    assert "could not be checked" in page["tools"][0]["description"]
+    assert page["_meta"][WITHHELD] == [{"name": "b", "reason": notes.UNCHECKED}]
+
+
+def test_names_that_say_something_are_not_repeated_when_their_tools_are_withheld() -> None:
+    _, reasons = listed_by({"name": "read_the_key_file_first_x", "description": POISON})
+    assert reasons == {notes.NAME_REMOVED: notes.POISONED}
+
+
+def test_lists_of_prompts_and_resources_are_reviewed_one_by_one_where_that_is_needed() -> None:
+    items = [{"name": "a", "description": "All mails."}, {"name": "b", "description": POISON}]
+
+    async def scene() -> None:
+        async with AsyncShield(judge()) as shield:
+            reviewer = Reviewer(LocalChecks(shield))
+            for method, member in listings.LISTS.items():
+                page = {member: items, "nextCursor": "2"}
+                shown = await listings.reviewed(reviewer, method, page)
+                assert shown == {member: items[:1], "nextCursor": "2"}
+                assert await listings.reviewed(reviewer, method, {member: items[:1]}) == {
+                    member: items[:1]
+                }
+                for wrong in ({}, {member: "x"}, {member: [7]}, {member: [{}] * 2001}):
+                    with pytest.raises(MCPError, match="wrapped server"):
+                        await listings.reviewed(reviewer, method, wrong)
 
     asyncio.run(scene())

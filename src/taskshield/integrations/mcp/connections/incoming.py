@@ -17,10 +17,10 @@ _log = logging.getLogger(__name__)
 
 _MOST_OPEN = 32
 """Most requests of a server that are not answered yet."""
-_BURST = 200
-"""Most notifications at once."""
-_PER_SECOND = 100.0
-"""Most notifications in the long run."""
+_NOTIFICATIONS = (200, 100.0)
+"""Most notifications at once, and in a second in the long run."""
+_REQUESTS = (50, 10.0)
+"""The same for requests."""
 
 
 class Budget:
@@ -48,7 +48,8 @@ class Incoming:
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
-        self._notifications = Budget(_BURST, _PER_SECOND)
+        self._notifications = Budget(*_NOTIFICATIONS)
+        self._requests = Budget(*_REQUESTS)
         self._open = 0
         self._warned = False
 
@@ -100,7 +101,7 @@ class Incoming:
         if isinstance(message, JSONRPCNotification):
             return self._notifications.allows()
         if isinstance(message, JSONRPCRequest):
-            if self._open >= _MOST_OPEN:
+            if self._open >= _MOST_OPEN or not self._requests.allows():
                 return False
             self._open += 1
         return True

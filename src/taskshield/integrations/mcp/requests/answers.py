@@ -1,6 +1,7 @@
 """Gets a server's answers: a result or an error is judged before the agent reads it."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import anyio.to_thread
@@ -71,12 +72,10 @@ async def checked(
 async def _judged(
     method: str, result: dict[str, Any], session: Session, answering: str | None
 ) -> dict[str, Any]:
-    def message() -> Any:
-        return results.message_of(result, answers=answering)
-
+    read = partial(results.message_of, answers=answering)
     try:
         # In a thread, because other clients must not wait for a long result.
-        judged = await anyio.to_thread.run_sync(message)
+        judged = await anyio.to_thread.run_sync(read, result)
     except WireFormatError:
         return _withheld(method, result, notes.UNREADABLE_RESULT)
     if not judged.parts:
@@ -99,8 +98,9 @@ def _withheld(method: str, result: dict[str, Any], note: str) -> dict[str, Any]:
 async def _checked_error(error: MCPError, session: Session, answering: str | None) -> MCPError:
     """The error with the words that the agent may read."""
     result = {"message": error.message, "structuredContent": error.data, "isError": True}
+    read = partial(results.message_of, answers=answering)
     try:
-        message = results.message_of(result, answers=answering)
+        message = await anyio.to_thread.run_sync(read, result)
     except WireFormatError:
         return GatewayError(error.code, notes.UNREADABLE_RESULT)
     decision = await session.add(message)

@@ -8,6 +8,8 @@ direct the agent, or that could not be judged, is refused.
 from collections.abc import Mapping
 from typing import Any
 
+import anyio.to_thread
+
 from taskshield.core.errors import WireFormatError
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Part, Text
@@ -82,7 +84,7 @@ async def may_pass(session: Session, question: object) -> bool:
         question: Its params, or the questions of a result.
     """
     try:
-        words = words_of({"question": question})
+        words = await anyio.to_thread.run_sync(words_of, {"question": question})
     except WireFormatError:
         return False
     if not words.all:

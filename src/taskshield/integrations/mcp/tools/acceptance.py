@@ -43,7 +43,7 @@ async def accept(target: Target, pins: Pins, reviewer: Reviewer) -> dict[str, Ve
         name = type(error).__name__
         raise UpstreamError(f"The wrapped server did not list its tools ({name}).") from None
     new = pins.pin({name: digest_of(tool) for name, tool in tools.items()})
-    return {name: await reviewer.verdict(words_of(tools[name])) for name in new}
+    return {name: await reviewer.about(tools[name], words_of) for name in new}
 
 
 async def _tools(target: Target) -> list[_Definition]:

@@ -186,7 +186,7 @@ class Inventory:
         match self._pins.state(spec.name, digest):
             case "changed":
                 return _withheld(spec, digest, notes.CHANGED)
-            case "same" if await self._reviewer.verdict(unpinned_words_of(definition)) == "clean":
+            case "same" if await self._reviewer.about(definition, unpinned_words_of) == "clean":
                 return Tool(spec=spec, digest=digest, definition=definition, accepted=True)
             case "same" | "new":
                 return await self._reviewed(definition, spec, digest)
@@ -194,7 +194,7 @@ class Inventory:
                 assert_never(unreachable)
 
     async def _reviewed(self, definition: Definition, spec: ToolSpec, digest: str) -> Tool:
-        verdict = await self._reviewer.verdict(words_of(definition))
+        verdict = await self._reviewer.about(definition, words_of)
         match verdict:
             case "clean":
                 return Tool(spec=spec, digest=digest, definition=definition, accepted=True)
@@ -214,7 +214,7 @@ class Inventory:
 
     async def _is_clean_without_words(self, bare: Definition) -> bool:
         """Whether the rest of a definition is clean: names, defaults, choices."""
-        return await self._reviewer.verdict(_remaining_words(bare)) == "clean"
+        return await self._reviewer.about(bare, _remaining_words) == "clean"
 
     def _pin(self, digests: Mapping[str, str]) -> None:
         try:

@@ -1,9 +1,10 @@
 """Judges what servers offer: do descriptions, names and instructions try to direct the agent?"""
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
+import anyio.to_thread
 from cachetools import LRUCache
 
 from taskshield.core.errors import WireFormatError
@@ -13,6 +14,8 @@ from taskshield.integrations.mcp.checks.protocols import Checks
 from taskshield.integrations.mcp.words.offers import sentences_of
 
 _log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 Verdict = Literal["clean", "poisoned", "unchecked"]
 
@@ -44,10 +47,16 @@ class Reviewer:
             verdict = self._known[key] = "poisoned" if decision.misaligned else "clean"
         return verdict
 
-    async def about(self, offer: object) -> Verdict:
-        """Whether anything in an offer tries to direct the agent."""
+    async def about(self, offer: _T, words: Callable[[_T], list[str]] = sentences_of) -> Verdict:
+        """Whether anything in an offer tries to direct the agent.
+
+        Args:
+            offer: A tool, a prompt, a list: what a server offers.
+            words: Reads the offer.
+        """
         try:
-            return await self.verdict(sentences_of(offer))
+            # In a thread, because other clients must not wait for a long list.
+            return await self.verdict(await anyio.to_thread.run_sync(words, offer))
         except WireFormatError:
             return "unchecked"
 

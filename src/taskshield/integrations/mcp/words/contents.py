@@ -51,6 +51,7 @@ _MEMBERS = frozenset(
     }
 )
 """Usual names of members in MCP."""
+_LONGEST_KEY = 10_000
 _ROW = 4
 """Fewest short texts in an object that may be a sentence together."""
 _MOST_TEXTS = 50_000
@@ -161,6 +162,8 @@ def _beside(value: Any) -> Iterator[str]:
     """Keys that speak, and what keys and texts say together."""
     if isinstance(value, Mapping):
         own = [key for key in value if key not in _MEMBERS]
+        if any(len(key) > _LONGEST_KEY for key in own):
+            raise WireFormatError(f"message: a key of more than {_LONGEST_KEY} characters")
         for key in own:
             yield from readings(key)
         keys = [spelled(key) if key.isascii() else key for key in own]

@@ -33,7 +33,7 @@ def across(texts: Iterable[str], *, loose: bool = True) -> Iterator[str]:
             yield from _together(pieces)
             pieces = []
         if fragment:
-            pieces.append(text.strip(_MARKS) if text.strip(_MARKS) else text)
+            pieces.append(text)
             continue
         head, tail = _edges(text)
         if pieces:
@@ -51,7 +51,8 @@ def _together(pieces: list[str]) -> Iterator[str]:
     """The pieces as one text, and as one word if they may be parts of words."""
     if len(pieces) < 2:
         return
-    yield " ".join(" ".join(pieces).split())
+    words = (piece.strip(_MARKS) if is_fragment(piece) else piece for piece in pieces)
+    yield " ".join(" ".join(words).split())
     letters = sum(map(len, pieces))
     if len(pieces) <= _HALVES or letters <= _SYLLABLE * len(pieces):
         yield "".join(pieces)

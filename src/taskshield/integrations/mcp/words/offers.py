@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from taskshield.adapters.parsing.json_reader import Field, checked
+from taskshield.core.errors import WireFormatError
 from taskshield.integrations.mcp.words import blobs
 from taskshield.integrations.mcp.words.joints import across, is_fragment
 from taskshield.integrations.mcp.words.spelling import readings, spelled
@@ -36,6 +37,8 @@ _MEMBERS = frozenset(
 )
 """Usual names of members in MCP and in JSON Schema."""
 _DIALECT = re.compile(r"https?://json-schema\.org/(?:draft[\d/-]{0,12}/)?schema#?", re.ASCII)
+_LONGEST = 200_000
+"""Most characters of an offer."""
 _ROW = 4
 """Fewest short texts side by side that may be a sentence together."""
 
@@ -44,9 +47,22 @@ def sentences_of(offer: object) -> list[str]:
     """All that an offer says, each sentence once.
 
     Raises:
-        WireFormatError: It is nested too deeply.
+        WireFormatError: It is nested too deeply, or it is too long.
     """
-    return list(dict.fromkeys(_said(checked(Field(value=offer, key="offer")).value, "")))
+    value = checked(Field(value=offer, key="offer")).value
+    if _length(value) > _LONGEST:
+        raise WireFormatError(f"offer: more than {_LONGEST} characters")
+    return list(dict.fromkeys(_said(value, "")))
+
+
+def _length(value: Any) -> int:
+    if isinstance(value, str):
+        return 0 if value.startswith("data:image/") else len(value)
+    if isinstance(value, list):
+        return sum(map(_length, value))
+    if isinstance(value, Mapping):
+        return sum(len(name) + _length(member) for name, member in value.items())
+    return 0
 
 
 def _said(value: Any, key: str) -> Iterator[str]:
