@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -216,5 +217,33 @@ def test_a_time_without_a_zone_is_refused(sqlite_url: str) -> None:
         async with opened(sqlite_url) as store:
             with pytest.raises(StoreError, match="StatementError"):
                 await store.commit(session(updated_at=NOW.replace(tzinfo=None)), [])
+
+    asyncio.run(body())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "state = CAST(x'7bff' AS TEXT)",
+        "state = x'7b'",
+        "tasks = 'no JSON'",
+        "tasks = '7'",
+        "updated_at = 'yesterday'",
+        "updated_at = 5",
+    ],
+)
+def test_a_value_that_the_disk_has_changed_is_an_error_of_the_store(
+    damage: str, path: Path, sqlite_url: str
+) -> None:
+    async def body() -> None:
+        async with opened(sqlite_url) as store:
+            await store.commit(SESSION, [RECORD])
+            with closing(sqlite3.connect(path)) as file, file:
+                file.execute(f"UPDATE taskshield_sessions SET {damage}")
+            with pytest.raises(StoreError, match="db check") as failed:
+                await store.session(SESSION.tenant, SESSION.id)
+            assert failed.value.state is None
+            await store.ping()  # other sessions can be used
+            assert await store.decision(RECORD.tenant, RECORD.id) == RECORD
 
     asyncio.run(body())

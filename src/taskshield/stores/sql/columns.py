@@ -1,17 +1,41 @@
 """Column types: core values written so that both databases take them and give them back equal."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import cast
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import DateTime, Dialect, Text, TypeDecorator
 
 from taskshield.core.store import Scope
 from taskshield.core.tools import Tier
+from taskshield.stores.sql.failures import DamagedValue
 from taskshield.stores.storable_text import restored, storable
 
+T = TypeVar("T")
 
-class AnyText(TypeDecorator[str]):
+
+class _Stored(TypeDecorator[T]):
+    """A value that is read with care: it may be damaged.
+
+    Reading raises `DamagedValue` where it is none of its column.
+    """
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], T | None]:
+        """What reads a value."""
+        read = super().result_processor(dialect, coltype)
+        assert read is not None
+
+        def careful(value: Any) -> T | None:
+            try:
+                return read(value)
+            except (ValueError, TypeError, AttributeError, RecursionError):
+                raise DamagedValue from None
+
+        return careful
+
+
+class AnyText(_Stored[str]):
     """Any Python string."""
 
     impl = Text
@@ -26,7 +50,7 @@ class AnyText(TypeDecorator[str]):
         return None if value is None else restored(value)
 
 
-class UtcTime(TypeDecorator[datetime]):
+class UtcTime(_Stored[datetime]):
     """A moment. SQLite has no time zones, so all are written in UTC."""
 
     impl = DateTime(timezone=True)
@@ -47,7 +71,7 @@ class UtcTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-class TierName(TypeDecorator[Tier]):
+class TierName(_Stored[Tier]):
     """A risk tier."""
 
     impl = Text
@@ -62,7 +86,7 @@ class TierName(TypeDecorator[Tier]):
         return None if value is None else Tier(value)
 
 
-class ScopeNames(TypeDecorator[frozenset[Scope]]):
+class ScopeNames(_Stored[frozenset[Scope]]):
     """The scopes of a key, with blanks between them."""
 
     impl = Text
@@ -77,7 +101,7 @@ class ScopeNames(TypeDecorator[frozenset[Scope]]):
         return None if value is None else frozenset(cast(list[Scope], value.split()))
 
 
-class Words(TypeDecorator[tuple[str, ...]]):
+class Words(_Stored[tuple[str, ...]]):
     """A few texts, in order, as JSON; it is ASCII, so every database takes it."""
 
     impl = Text

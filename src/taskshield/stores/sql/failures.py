@@ -14,6 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from taskshield.core.errors import StoreError, StoreState
 
 _OTHER_TABLES = "its tables are not those of this release of taskshield"
+_DAMAGED_VALUE = "a value in it is damaged. Run: taskshield db check"
 _ADVICE: Mapping[StoreState, str] = {
     "full": "Make room for it; the server continues by itself.",
     "read-only": "Make it writable for the server; the server continues by itself.",
@@ -68,12 +69,16 @@ _POSTGRES: Mapping[str, tuple[str, StoreState | None]] = {
 }
 
 
+class DamagedValue(Exception):
+    """A value that its column cannot have. SQLite stores what it is given, and disks forget."""
+
+
 @contextmanager
 def explained() -> Iterator[None]:
     """Turn what databases raise into `StoreError`."""
     try:
         yield
-    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+    except (SQLAlchemyError, sqlite3.Error, OSError, DamagedValue) as error:
         # Not chained: a traceback would show the statement and its values.
         raise unusable(*_reason(error)) from None
 
@@ -82,6 +87,11 @@ def unusable(reason: str, state: StoreState | None) -> StoreError:
     """The error of a store that cannot be used."""
     advice = "" if state is None else f" {_ADVICE[state]}"
     return StoreError(f"The store cannot be used: {reason}.{advice}", state=state)
+
+
+def leaves_file_sound(error: Exception) -> bool:
+    """Whether a database failed for a reason that says nothing against its file."""
+    return _reason(error)[1] in ("full", "read-only", "locked")
 
 
 def postgres_failure(code: str) -> StoreError:
@@ -98,6 +108,8 @@ def _postgres_reason(code: str) -> tuple[str, StoreState | None]:
 def _reason(error: Exception) -> tuple[str, StoreState | None]:
     if isinstance(error, PoolTimeout):
         return "too many requests are waiting for a connection", "connections"
+    if isinstance(error, DamagedValue):
+        return _DAMAGED_VALUE, None
     if isinstance(error, OSError):  # from Postgres, which could not be reached
         kind = type(error).__name__
         return f"the database server cannot be reached ({kind})", "unreachable"
@@ -110,4 +122,6 @@ def _reason(error: Exception) -> tuple[str, StoreState | None]:
     code: str | None = getattr(origin, "sqlstate", None)
     if code is not None:
         return _postgres_reason(code)
+    if isinstance(origin, sqlite3.OperationalError):  # only Python's driver gives no name
+        return _DAMAGED_VALUE, None
     return f"it failed ({type(origin).__name__})", None
