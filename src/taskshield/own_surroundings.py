@@ -24,7 +24,7 @@ def own_resources(
     """
     server = settings.server
     home = _home()
-    folder = None if home is None else state_folder(home)
+    folder = _state_folder_or_none()
     file = config if config is not None else os.environ.get(CONFIG_VARIABLE)
     store = None if server.store is None else _store_file(server.store.get_secret_value())
     package = Path(__file__).parent
@@ -42,10 +42,22 @@ def own_resources(
     )
 
 
-def state_folder(home: Path) -> Path:
-    """The folder for state in the user's home folder, by the XDG convention."""
+def state_folder() -> Path:
+    """The folder for state in the user's home folder, by the XDG convention.
+
+    Raises:
+        RuntimeError: This user has no home folder.
+    """
     given = os.environ.get("XDG_STATE_HOME", "")
-    return (Path(given) if Path(given).is_absolute() else home / ".local" / "state") / "taskshield"
+    base = Path(given) if Path(given).is_absolute() else Path.home() / ".local" / "state"
+    return base / "taskshield"
+
+
+def _state_folder_or_none() -> Path | None:
+    try:
+        return state_folder()
+    except RuntimeError:
+        return None
 
 
 def _home() -> Path | None:

@@ -16,7 +16,7 @@ def test_a_store_is_saved_and_restored(tmp_path: Path, capsys: Captured) -> None
     written = capsys.readouterr().err
     assert "Wrote 9 rows" in written and "hashes of API keys" in written
     assert main(["db", "restore", saved, "--store", copy]) == 0
-    assert "Restored 9 rows" in capsys.readouterr().err
+    assert "Restored 9 rows of 8 tables" in capsys.readouterr().err
     assert rows_of(copy) == rows_of(url)
 
 

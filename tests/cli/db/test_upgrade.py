@@ -40,3 +40,14 @@ def test_a_session_that_cannot_be_read_stays_as_it_is(
 def test_a_store_in_memory_cannot_be_upgraded(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["db", "upgrade", "--store", "memory:"]) == 2
     assert "in memory" in capsys.readouterr().err
+
+
+def test_a_store_that_is_not_there_is_not_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["db", "upgrade", "--store", f"sqlite:///{tmp_path}/typo.db"]) == 2
+    assert "There is no file" in capsys.readouterr().err
+    (tmp_path / "empty.db").touch()
+    assert main(["db", "upgrade", "--store", f"sqlite:///{tmp_path}/empty.db"]) == 2
+    assert "no tables" in capsys.readouterr().err
+    assert [each.name for each in tmp_path.iterdir()] == ["empty.db"]

@@ -56,6 +56,10 @@ def read_json(shape: Shape[T], text: str, name: str) -> T:
         raise _not_read(name) from None
 
 
+class NewerFormat(WireFormatError):
+    """A document is in a format of a newer release."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document(Generic[T]):
     """A kind of document, in all its formats."""
@@ -90,12 +94,12 @@ class Document(Generic[T]):
         """Read a document of any format.
 
         Raises:
-            WireFormatError: The text is no such document, or a newer release wrote it. The message
-                names the path.
+            WireFormatError: The text is no such document, or a newer release wrote it
+                (`NewerFormat`). The message names the path.
         """
         try:
             plain = _parsed(text, self.name)
-            for older in range(_take_version(plain), NEWEST):
+            for older in range(_take_version(plain, self.name), NEWEST):
                 if older in self.lifts:
                     plain = self.lifts[older](plain)
             return self.record.read(plain)
@@ -115,15 +119,16 @@ class Document(Generic[T]):
         }
 
 
-def _take_version(plain: object) -> int:
+def _take_version(plain: object, name: str) -> int:
     version = plain.pop(VERSION, 1) if type(plain) is dict else 1
     if type(version) is not int or version < 1:
         misshapen = Misshapen("not a version of a stored document")
         misshapen.steps.append(VERSION)
         raise misshapen
     if version > NEWEST:
-        raise Misshapen(
-            f"written by a newer release, in format {version}; this release reads up to {NEWEST}"
+        raise NewerFormat(
+            f"{name}: written by a newer release, in format {version};"
+            f" this release reads up to {NEWEST}"
         )
     return version
 

@@ -1,6 +1,7 @@
 """`taskshield db upgrade`: brings a store of the release before up to date."""
 
 import argparse
+import asyncio
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,17 +39,19 @@ async def run(settings: "ServerSettings", given: argparse.Namespace) -> int:
         ConfigError: A store in memory cannot be upgraded.
         StoreError: The store cannot be used.
     """
-    from taskshield.core.errors import ConfigError
-    from taskshield.server.sessions.configured_store import open_configured
+    from taskshield.server.sessions.configured_store import configured_url, open_configured
     from taskshield.server.sessions.head_and_parts import OLD_BEGINNING
     from taskshield.server.sessions.store_upgrade import upgrade_sessions
+    from taskshield.stores.maintenance.backup import level_of
+    from taskshield.stores.maintenance.connections import read_store
     from taskshield.stores.sql.store import SqlStore
     from taskshield.stores.sql.upgrade import SqlUpgrade
 
+    # To open a store makes its file and tables. One that is not there is a mistake in its URL.
+    await asyncio.to_thread(read_store, configured_url(settings), level_of)
     store = await open_configured(settings)
     try:
-        if not isinstance(store, SqlStore):
-            raise ConfigError("The store is in memory, where there is nothing to upgrade.")
+        assert isinstance(store, SqlStore)
         upgrade = SqlUpgrade(store.database, old=OLD_BEGINNING)
         await upgrade.tables()
         with _shown(await upgrade.count()) as done:

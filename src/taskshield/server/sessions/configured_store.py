@@ -1,7 +1,5 @@
 """Opens the store that the settings name."""
 
-from pathlib import Path
-
 from taskshield.core.errors import ConfigError
 from taskshield.core.store import Store
 from taskshield.own_surroundings import state_folder
@@ -23,7 +21,7 @@ def configured_url(settings: ServerSettings) -> str:
     """The URL of the store that the settings name. The folder of the default file is made.
 
     Raises:
-        ConfigError: The folder cannot be created.
+        ConfigError: The user has no home folder, or the folder in it cannot be created.
     """
     if settings.store is not None:
         return settings.store.get_secret_value()
@@ -39,5 +37,15 @@ def configured_url(settings: ServerSettings) -> str:
 
 
 def default_file() -> Path:
-    """The file in the folder for state in the user's home folder."""
-    return state_folder(Path.home()) / "taskshield.db"
+    """The file in the folder for state in the user's home folder.
+
+    Raises:
+        ConfigError: The user has no home folder, as in a container with a user of its own.
+    """
+    try:
+        return state_folder() / "taskshield.db"
+    except RuntimeError:
+        raise ConfigError(
+            "server.store: this user has no home folder for the default file. Set server.store,"
+            " XDG_STATE_HOME or HOME."
+        ) from None

@@ -120,11 +120,13 @@ def _fill(connection: Connection, path: Path, progress: Progress) -> Copied:
             if batch is not None:
                 batch.write()
             batch = _Batch(connection, item.table)
+            assert copied is not None
+            copied.rows[item.table.name] = 0
         else:
             assert batch is not None and copied is not None
             batch.add(item)
             name = batch.table.name
-            copied.rows[name] = copied.rows.get(name, 0) + 1
+            copied.rows[name] += 1
             progress(name, copied.rows[name])
     assert copied is not None
     if batch is not None:

@@ -5,8 +5,9 @@ How documents are read is given to it: here they are texts. It changes nothing.
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, TypeDecorator, select, text
@@ -25,6 +26,7 @@ from taskshield.stores.maintenance.plain_rows import (
     tables_of,
 )
 from taskshield.stores.sql.columns import UtcTime
+from taskshield.stores.sql.failures import DamagedValue
 from taskshield.stores.sql.migrate import levels
 from taskshield.stores.sql.tables import METADATA, PARTS, VERSION, WITHOUT_PARTS
 
@@ -41,12 +43,18 @@ _NAMELESS = (
     " WHERE s.tenant = a.tenant AND s.id = a.session)"
 )
 
+NEWER = "A newer release has written this store. Update taskshield."
+
 Row = Mapping[str, Any]
 Parts = Callable[[], Sequence[SessionPart]]
 ReadDocuments = Callable[[str, Row, Parts], None]
 """Reads the documents of a row of a table, with the parts of the session that it is. Raises
-`WireFormatError` where it cannot."""
+`WireFormatError` where it cannot, and `NewerDocument` where a newer release wrote one."""
 Progress = Callable[[str, int], None]
+
+
+class NewerDocument(Exception):
+    """A document that this release cannot read, though nothing is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +66,8 @@ class BadRow:
     """As they are stored, whatever they are."""
     place: Place
     reason: str
+    newer: bool = False
+    """Whether servers of a newer release can use it."""
 
     @property
     def name(self) -> str:
@@ -104,6 +114,34 @@ def file_problems(connection: Connection) -> list[str]:
     return [f"The file is damaged: {each}" for each in found if each != "ok"]
 
 
+def columns_of(tables: Sequence[PlainTable]) -> Mapping[str, Set[str]]:
+    """The names of the columns of each table."""
+    return {table.name: {column.name for column in table.columns} for table in tables}
+
+
+def table_problems(level: str, found: Mapping[str, Set[str]]) -> list[str]:
+    """What tables of this version lack.
+
+    Args:
+        level: The version that is noted in the database.
+        found: The tables that are there, each with its columns.
+    """
+    if level not in levels():
+        return [NEWER]
+    if level not in (VERSION, WITHOUT_PARTS):
+        return []
+    problems = []
+    for expected in METADATA.sorted_tables:
+        if expected is PARTS and level == WITHOUT_PARTS:
+            continue
+        if expected.name not in found:
+            problems.append(f"The table {expected.name} is missing.")
+            continue
+        missing = {column.name for column in expected.columns} - found[expected.name]
+        problems += [f"{expected.name}: the column {name} is missing." for name in sorted(missing)]
+    return problems
+
+
 def bad_rows(
     connection: Connection, table: PlainTable, read: ReadDocuments, seen: Callable[[], None]
 ) -> Iterator[BadRow]:
@@ -117,24 +155,15 @@ def bad_rows(
     """
     for place, values in read_rows_with_places(connection, table):
         seen()
-        reason = row_problem(connection, table, values, read)
-        if reason is not None:
-            yield BadRow(table=table, values=values, place=place, reason=reason)
+        try:
+            row = _row(table, table.check(values))
+            read(table.name, row, partial(_parts_of, connection, row))
+        except (WrongValue, WireFormatError, NewerDocument) as error:
+            newer = isinstance(error, NewerDocument)
+            yield BadRow(table=table, values=values, place=place, reason=str(error), newer=newer)
 
 
-def row_problem(
-    connection: Connection, table: PlainTable, values: Sequence[object], read: ReadDocuments
-) -> str | None:
-    """Why servers cannot use a row; None where they can."""
-    try:
-        row = _row(table, table.check(values))
-        read(table.name, row, lambda: parts_of(connection, row["tenant"], row["id"]))
-    except (WrongValue, WireFormatError) as error:
-        return str(error)
-    return None
-
-
-def parts_of(connection: Connection, tenant: str, id: str) -> Sequence[SessionPart]:
+def _parts_of(connection: Connection, session: Row) -> Sequence[SessionPart]:
     """The parts of a session, by kind and position.
 
     Raises:
@@ -142,59 +171,50 @@ def parts_of(connection: Connection, tenant: str, id: str) -> Sequence[SessionPa
     """
     wanted = (
         select(PARTS.c.kind, PARTS.c.position, PARTS.c.text)
-        .where(PARTS.c.tenant == tenant, PARTS.c.session == id)
+        .where(PARTS.c.tenant == session["tenant"], PARTS.c.session == session["id"])
         .order_by(PARTS.c.kind, PARTS.c.position)
     )
+    damaged = WrongValue("a part of the session is damaged")
     found = []
-    for kind, position, part in connection.execute(wanted):
-        if not isinstance(kind, str) or type(position) is not int or not isinstance(part, str):
-            raise WrongValue("a part of the session is damaged")
-        found.append(SessionPart(kind=kind, position=position, text=part))
+    try:
+        for kind, position, part in connection.execute(wanted):
+            if type(position) is not int:
+                raise damaged
+            found.append(SessionPart(kind=kind, position=position, text=part))
+    except DamagedValue:
+        raise damaged from None
     return found
 
 
 def _check(connection: Connection, read: ReadDocuments, progress: Progress) -> Findings:
     findings = Findings()
     findings.problems += file_problems(connection)
+    tables: Sequence[PlainTable] = ()
     try:
-        findings.level = level_of(connection)
         tables = tables_of(connection)
-        _look_at_tables(tables, findings)
-    except (DBAPIError, sqlite3.Error):
+        findings.level = level_of(connection)
+    except (DBAPIError, sqlite3.Error) as error:
+        _raise_unless_damaged(error)
         findings.problems.append("The list of tables cannot be read.")
         return findings
     except StoreError as error:
+        if not tables and not findings.problems:
+            raise  # it is no store
         findings.problems.append(str(error))
         return findings
+    findings.problems += table_problems(findings.level, columns_of(tables))
+    if findings.level in levels() - {VERSION, WITHOUT_PARTS}:
+        findings.notes.append("The tables are of an earlier release. A server lifts them.")
     for table in tables:
         try:
             _look_at_rows(connection, table, read, progress, findings)
         except (DBAPIError, sqlite3.Error) as error:
             findings.problems.append(f"{table.name}: not all rows can be read.")
+            _raise_unless_damaged(error)
             if connection.dialect.name != "sqlite":
-                _raise_unless_damaged(error)
                 return findings  # the transaction has failed
     _look_at_links(connection, findings)
     return findings
-
-
-def _look_at_tables(tables: Sequence[PlainTable], findings: Findings) -> None:
-    if findings.level not in levels():
-        findings.problems.append("A newer release has written this store. Update taskshield.")
-    if findings.level not in (VERSION, WITHOUT_PARTS):
-        findings.notes.append("The tables are of an earlier release. A server lifts them.")
-        return
-    found = {table.name: {column.name for column in table.columns} for table in tables}
-    for expected in METADATA.sorted_tables:
-        if expected is PARTS and findings.level == WITHOUT_PARTS:
-            continue
-        if expected.name not in found:
-            findings.problems.append(f"The table {expected.name} is missing.")
-            continue
-        missing = {column.name for column in expected.columns} - found[expected.name]
-        findings.problems += [
-            f"{expected.name}: the column {name} is missing." for name in sorted(missing)
-        ]
 
 
 def _look_at_rows(
@@ -262,7 +282,7 @@ def _core_value(kind: TypeDecorator[Any], value: str) -> object:
 
 
 def _raise_unless_damaged(error: Exception) -> None:
-    """Postgres: anything but damage is a failure of the check, not a finding."""
-    code = str(getattr(getattr(error, "orig", None), "sqlstate", ""))
-    if not code.startswith("XX"):
+    """Postgres: anything but damage and what is missing is a failure of the check, no finding."""
+    code = getattr(getattr(error, "orig", None), "sqlstate", None)
+    if code is not None and not str(code).startswith(("XX", "42P01", "42703")):
         raise error

@@ -6,7 +6,7 @@ What is moved is written to that file first, and deleted only after it is on the
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,13 +16,17 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from taskshield.core.errors import ConfigError, StoreError
+from taskshield.stores.maintenance.backup import level_of
 from taskshield.stores.maintenance.backup_file import new_file
 from taskshield.stores.maintenance.check import (
+    NEWER,
     NO_SESSION,
     BadRow,
     ReadDocuments,
     bad_rows,
+    columns_of,
     file_problems,
+    table_problems,
 )
 from taskshield.stores.maintenance.connections import write_store
 from taskshield.stores.maintenance.plain_rows import (
@@ -31,6 +35,7 @@ from taskshield.stores.maintenance.plain_rows import (
     read_rows_with_places,
     tables_of,
 )
+from taskshield.stores.sql.failures import leaves_file_sound
 from taskshield.stores.sql.tables import KEYS, PARTS, SESSIONS
 
 Progress = Callable[[str, int], None]
@@ -81,7 +86,8 @@ def repair(url: str, quarantine: Path, read: ReadDocuments, progress: Progress) 
 
     Raises:
         ConfigError: The quarantine file exists or cannot be written, or the URL names no database.
-        StoreError: The database cannot be used, or its file is damaged beyond its indexes.
+        StoreError: The database cannot be used or has no tables of a store, or its file is damaged
+            beyond its indexes.
     """
     taken = Quarantine(quarantine)
 
@@ -103,8 +109,10 @@ def _repair(
     _reindex(connection)
     if file_problems(connection):
         raise _beyond_repair()
-    left: list[str] = []
     tables = tables_of(connection)
+    left = table_problems(level_of(connection), columns_of(tables))
+    if NEWER in left:
+        raise StoreError(f"{NEWER} Nothing was changed.")
     for table in tables:
         rows = 0
 
@@ -114,7 +122,7 @@ def _repair(
             progress(table.name, rows)
 
         found: list[BadRow] = []
-        for bad in bad_rows(connection, table, read, seen):
+        for bad in usable_never(bad_rows(connection, table, read, seen)):
             if table.name == KEYS.name:
                 # A server without any key would accept requests of its own machine.
                 left.append(f"{table.name}, {bad.name}: {bad.reason}. Revoke or delete it.")
@@ -128,12 +136,26 @@ def _repair(
     return Repaired(moved=taken.rows, left=tuple(left))
 
 
+def usable_never(rows: Iterable[BadRow]) -> Iterator[BadRow]:
+    """Rows that no release can use.
+
+    Raises:
+        StoreError: A newer release can use one of them. It must not be taken out.
+    """
+    for bad in rows:
+        if bad.newer:
+            raise StoreError(f"{NEWER} {bad.table.name}, {bad.name}: {bad.reason}.")
+        yield bad
+
+
 def _reindex(connection: Connection) -> None:
     try:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("REINDEX")
             return
-    except (DBAPIError, sqlite3.Error):
+    except (DBAPIError, sqlite3.Error) as error:
+        if leaves_file_sound(error):
+            raise
         raise _beyond_repair() from None
     for table in tables_of(connection):
         connection.execute(text(f"REINDEX TABLE {table.name}"))

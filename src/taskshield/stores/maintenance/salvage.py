@@ -17,10 +17,12 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from taskshield.core.errors import StoreError
 from taskshield.stores.maintenance.backup import Progress, prepare_empty
-from taskshield.stores.maintenance.check import ReadDocuments, bad_rows
+from taskshield.stores.maintenance.check import NEWER, ReadDocuments, bad_rows
 from taskshield.stores.maintenance.connections import file_of, write_new_store
 from taskshield.stores.maintenance.plain_rows import PlainTable, WrongValue, delete_row, plain_table
-from taskshield.stores.maintenance.repair import Quarantine, move_orphans
+from taskshield.stores.maintenance.repair import Quarantine, move_orphans, usable_never
+from taskshield.stores.sql.failures import explained, leaves_file_sound
+from taskshield.stores.sql.migrate import levels
 from taskshield.stores.sql.tables import (
     KEYS,
     METADATA,
@@ -54,7 +56,8 @@ def salvage(
 
     Raises:
         ConfigError: The quarantine file exists or cannot be written, or the URL names no file.
-        StoreError: The new file exists already, or no table of the damaged one can be found.
+        StoreError: The new file exists already or cannot be written, or the damaged one cannot be
+            opened, or no table can be found in it.
     """
     path = file_of(url)
     if path is None:
@@ -66,7 +69,11 @@ def salvage(
     taken = Quarantine(quarantine)
     # Not the URL's own options: the damaged file must not be written, not even its log.
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
-    with closing(sqlite3.connect(address, uri=True)) as damaged:
+    with explained(), closing(sqlite3.connect(address, uri=True)) as damaged:
+        damaged.execute(
+            "PRAGMA writable_schema = ON"
+        )  # else none of a file that was cut off is read
+        damaged.execute("BEGIN")  # all that is read is of one moment
         damaged.text_factory = lambda found: found.decode("utf-8", "surrogateescape")
 
         def work(connection: Connection) -> Salvaged:
@@ -98,8 +105,7 @@ def _save(
             try:
                 row = table.check(values)
                 named = zip(table.columns, row, strict=True)
-                with connection.begin_nested():
-                    connection.execute(into, {each.name: each.stored(v) for each, v in named})
+                connection.execute(into, {each.name: each.stored(v) for each, v in named})
             except (WrongValue, IntegrityError) as error:
                 reason = str(error) if isinstance(error, WrongValue) else "it is there already"
                 taken.add(table, values, reason)
@@ -110,7 +116,7 @@ def _save(
         if table.name == KEYS.name:
             continue
         places = []
-        for bad in bad_rows(connection, table, read, lambda: None):
+        for bad in usable_never(bad_rows(connection, table, read, lambda: None)):
             taken.add(table, bad.values, bad.reason)
             places.append(bad.place)
         for place in places:
@@ -127,7 +133,9 @@ def _tables(damaged: sqlite3.Connection) -> list[PlainTable]:
             columns = [row[1] for row in damaged.execute(f"PRAGMA table_info({each.name})")]
             if columns:
                 tables.append(plain_table(each.name, columns))
-    except (sqlite3.Error, KeyError):
+    except (sqlite3.Error, KeyError) as error:
+        if leaves_file_sound(error):
+            raise
         tables = []
     if not tables:
         raise StoreError("No table can be found in the file. Restore a backup.", state="damaged")
@@ -137,10 +145,12 @@ def _tables(damaged: sqlite3.Connection) -> list[PlainTable]:
 def _level(damaged: sqlite3.Connection, tables: list[PlainTable]) -> str:
     try:
         noted = damaged.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchall()
-        if len(noted) == 1 and isinstance(noted[0][0], str):
-            return noted[0][0]
     except sqlite3.Error:
-        pass
+        noted = []
+    if len(noted) == 1 and isinstance(noted[0][0], str):
+        if noted[0][0] not in levels():
+            raise StoreError(NEWER)
+        return noted[0][0]
     return VERSION if any(each.name == PARTS.name for each in tables) else WITHOUT_PARTS
 
 
@@ -162,9 +172,11 @@ def _readable(
     while ranges:
         first, last = ranges.pop()
         try:
-            for row in damaged.execute(query, (first, last)):
-                first = row[0] + 1
-                yield row[1:]
+            for place, *values in damaged.execute(query, (first, last)):
+                # A damaged tree may lead to any rows, even to the same ones without end.
+                if first <= place <= last:
+                    first = place + 1
+                    yield tuple(values)
         except (sqlite3.Error, ValueError):
             failures += 1
             if failures > _FAILURES or first >= last:
