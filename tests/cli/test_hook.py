@@ -271,3 +271,10 @@ def test_the_settings_in_the_docs_are_ones_that_claude_code_can_read() -> None:
                 assert only["command"] == "taskshield hook claude-code || exit 2"
             else:
                 assert only["url"].endswith(PATH)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes the output")
+def test_without_an_output_the_agent_is_stopped(tmp_path: Path) -> None:
+    event = json.dumps(EVIL).encode()
+    command = f"'{SCRIPT}' hook claude-code --store sqlite:///{tmp_path}/a.db >&-"
+    assert subprocess.run(["sh", "-c", command], input=event, check=False).returncode == 2

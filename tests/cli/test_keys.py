@@ -106,3 +106,15 @@ def test_a_folder_that_cannot_be_made_is_one_line(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     assert main(["keys", "list"]) == 2
     assert "cannot create the folder" in capsys.readouterr().err
+
+
+def test_a_user_without_a_home_folder_has_to_name_the_store(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    assert main(["keys", "list"]) == 2
+    assert "Set server.store, XDG_STATE_HOME or HOME." in capsys.readouterr().err

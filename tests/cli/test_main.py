@@ -61,6 +61,14 @@ def test_a_missing_file_is_one_line(capsys: Captured) -> None:
     )
 
 
+def test_a_file_name_is_shown_as_its_user_writes_it(capsys: Captured) -> None:
+    assert "Grüße/日本.json" in complaint(capsys, "Grüße/日本.json")
+
+
+def test_the_home_folder_of_an_unknown_user_is_one_line(capsys: Captured) -> None:
+    assert "~no-such-user" in complaint(capsys, CLEAN, "--judge", "embedded:~no-such-user/model")
+
+
 def test_an_unknown_judge_is_one_line(capsys: Captured) -> None:
     assert "'oracle' is not a known judge" in complaint(capsys, CLEAN, "--judge", "oracle:x")
 

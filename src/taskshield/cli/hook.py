@@ -43,6 +43,7 @@ With any other status the agent would continue unchecked. To stop it even if the
 command cannot be started, use the hook
 `taskshield hook claude-code || exit 2`.
 """
+_NO_ANSWER = 2
 _TIMEOUT_S = 150.0
 """Longer than the server's own limit, so that its answer with the reason arrives first."""
 
@@ -79,6 +80,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def run(options: Options) -> int:
     """Answer the event on the standard input and return the exit status."""
+    if sys.stdout is None:  # closed: no one would get the answer
+        return _NO_ANSWER
     event: Event | None = None
     try:
         body = b"" if sys.stdin is None else sys.stdin.buffer.read()

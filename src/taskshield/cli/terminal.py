@@ -70,8 +70,8 @@ def complain(message: str) -> None:
 
 def remark(message: str) -> None:
     """Write one line about the command's work to the standard error output."""
-    line = one_line(message.replace("\n", "; "), _ERROR_LENGTH)
-    print(f"taskshield: {line}".encode("ascii", "backslashreplace").decode(), file=sys.stderr)
+    # Python itself escapes letters that the encoding of the standard error output lacks.
+    print(f"taskshield: {one_line(message.replace(chr(10), '; '), _ERROR_LENGTH)}", file=sys.stderr)
 
 
 @contextmanager

@@ -130,3 +130,14 @@ def test_other_commands_do_not_load_the_checks() -> None:
     code = "import sys, taskshield.cli.main; print('taskshield.cli.doctor.hooks' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout == b"False\n"
+
+
+def test_a_user_without_a_home_folder(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+    assert main(["doctor", "--port", "0"]) == 1
+    shown = capsys.readouterr().out
+    assert "Set server.store, XDG_STATE_HOME or HOME." in shown and "Report this" not in shown

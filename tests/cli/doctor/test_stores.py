@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from taskshield.cli.doctor import sqlite_file
@@ -44,7 +45,15 @@ def test_a_store_in_memory_is_lost_at_a_restart() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["canary", "sqlite:canary", "sqlite:///", "mysql://user:canary@host/x", "postgres:x"]
+    "url",
+    [
+        "canary",
+        "sqlite:canary",
+        "sqlite:///",
+        "sqlite:///canary.db?mode=ro",
+        "mysql://user:canary@host/x",
+        "postgres:x",
+    ],
 )
 def test_what_is_not_the_url_of_a_store(url: str) -> None:
     (bad,) = looked(url).findings
@@ -80,9 +89,25 @@ def test_a_store_of_an_older_release(tmp_path: Path) -> None:
     assert facts.findings[1].advice.endswith("taskshield db upgrade")
 
 
-def test_a_store_without_one_of_its_tables(tmp_path: Path) -> None:
-    (bad,) = looked(changed(made_store(tmp_path), "DROP TABLE taskshield_keys")).findings
-    assert bad.state == "failed" and "taskshield_keys" in bad.what
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DROP TABLE taskshield_keys",
+        "DROP TABLE taskshield_parts",
+        "ALTER TABLE taskshield_labels DROP COLUMN note",
+        "DROP TABLE taskshield_version",
+    ],
+)
+def test_a_store_that_lacks_a_table_or_a_column(tmp_path: Path, damage: str) -> None:
+    (bad,) = looked(changed(made_store(tmp_path), damage)).findings
+    assert bad.state == "failed" and "db check" in bad.advice
+    assert damage.split()[2] in bad.what or "version is lost" in bad.what
+
+
+def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "folder").touch()
+    (bad,) = looked(f"sqlite:///{tmp_path}/folder/store.db").findings
+    assert bad.state == "failed" and "is a file" in bad.what and "mkdir" not in bad.advice
 
 
 def test_a_disk_that_is_nearly_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,3 +150,49 @@ def test_a_postgres_that_works(postgres: PostgresServer) -> None:
 def test_a_postgres_url_that_makes_no_sense() -> None:
     (bad,) = looked("postgresql://user:canary@host:port/name").findings
     assert bad.state == "failed" and "canary" not in str(bad)
+
+
+async def execute(url: str, *statements: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def test_a_postgres_that_lacks_a_table(postgres: PostgresServer) -> None:
+    url = postgres.new_url()
+    asyncio.run(_made(url))
+    asyncio.run(execute(url, "DROP TABLE taskshield_parts"))
+    (bad,) = looked(url).findings
+    assert bad.state == "failed" and "taskshield_parts is missing" in bad.what
+    asyncio.run(execute(url, "DROP TABLE taskshield_version"))
+    (bad,) = looked(url).findings
+    assert bad.state == "failed" and "version is lost" in bad.what
+
+
+def test_a_postgres_user_who_may_not_write_all_tables(postgres: PostgresServer) -> None:
+    url = postgres.new_url()
+    asyncio.run(_made(url))
+    schema = url.rpartition("search_path=")[2]
+    asyncio.run(
+        execute(
+            url,
+            "CREATE USER reader PASSWORD 'r'",
+            f"GRANT USAGE ON SCHEMA {schema} TO reader",
+            f"GRANT SELECT, INSERT, DELETE ON ALL TABLES IN SCHEMA {schema} TO reader",
+        )
+    )
+    theirs = f"postgresql://reader:r@{url.rpartition('@')[2]}"
+    (bad,) = looked(theirs).findings
+    assert bad.state == "failed" and "permission" in bad.what and "UPDATE" in bad.advice
+    asyncio.run(execute(url, f"GRANT UPDATE ON ALL TABLES IN SCHEMA {schema} TO reader"))
+    assert states(looked(theirs)) == ["ok"]
+    asyncio.run(execute(url, f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM reader"))
+    (bad,) = looked(theirs).findings
+    assert bad.state == "failed" and "permission" in bad.what
+
+
+async def _made(url: str) -> None:
+    await (await open_store(url)).aclose()

@@ -104,6 +104,8 @@ def _tried(check: str, work: Callable[[], Iterable[Finding]]) -> Iterator[Findin
     except ModuleNotFoundError as error:
         what, _, advice = str(explain(error, "server")).partition(" Run: ")
         yield failed(check, what, advice)
+    except ConfigError as error:
+        yield failed(check, str(error), "Correct the setting that it names.")
     except Exception as error:
         yield failed(
             check,

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,11 +53,12 @@ class _Hook:
 
 def check_hooks(folder: Path, environment: Mapping[str, str]) -> Iterator[Finding]:
     """The findings about the settings of the user and of the project in a folder."""
-    named = environment.get("CLAUDE_CONFIG_DIR")
-    home = Path(named) if named else Path.home() / ".claude"
     project = folder / ".claude"
     files = {project / "settings.json": False, project / "settings.local.json": False}
-    files[home / "settings.json"] = True  # the user's own
+    named = environment.get("CLAUDE_CONFIG_DIR")
+    with suppress(RuntimeError):  # a user without a home folder has no settings of their own
+        home = Path(named) if named else Path.home() / ".claude"
+        files[home / "settings.json"] = True
     found = list(_in_files(files, environment))
     if found:
         yield from found

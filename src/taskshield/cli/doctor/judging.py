@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from os.path import expanduser
 from pathlib import Path
 
 from taskshield.cli.doctor.findings import Finding, failed, ok, skipped
@@ -19,7 +20,7 @@ def check_model(settings: Settings) -> Iterator[Finding]:
     """The finding about the files of the model that the settings name, or of the shipped one."""
     kind, _, named = settings.judge.partition(":")
     own = kind in (EMBEDDED, CASCADE) and named != ""
-    folder = Path(named).expanduser() if own else SHIPPED
+    folder = Path(expanduser(named)) if own else SHIPPED
     try:
         files = verified(folder)
     except ModelError as error:

@@ -15,7 +15,8 @@ _KNOWN = {
     "42P01": ("it lacks a table of taskshield", "Run: taskshield db check, or restore a backup"),
     "42501": (
         "the database user lacks a permission",
-        "Grant it: GRANT CREATE, USAGE ON SCHEMA public TO the user.",
+        "Grant it CREATE and USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE on the"
+        " tables of taskshield.",
     ),
     "53": ("it is out of space, memory or connections", "Free them, or raise max_connections."),
     "57": ("it is starting or stopping", "Wait a moment, then run this again."),
@@ -24,16 +25,21 @@ _FACTS = """
     SELECT now() AS now,
            pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool AS fixed,
            has_schema_privilege(current_schema(), 'CREATE') AS may_create,
-           current_schema() AS schema,
-           EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema()) AS others,
            to_regclass('taskshield_version') IS NOT NULL AS noted
 """
-_CONTENT = """
-    SELECT (SELECT max(version_num) FROM taskshield_version) AS level,
-           (SELECT max(at) FROM taskshield_records) AS newest,
-           (SELECT count(*) FROM taskshield_keys) AS keys,
-           has_table_privilege('taskshield_records', 'INSERT, DELETE') AS may_write
+_TABLES = """
+    SELECT relname AS name,
+           array_agg(attname::text) AS columns,
+           has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+           AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE') AS usable
+      FROM pg_class JOIN pg_attribute ON attrelid = oid AND attnum > 0 AND NOT attisdropped
+     WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)
+           AND relnamespace <> 'pg_catalog'::regnamespace
+     GROUP BY oid, relname
 """
+_LEVEL = "SELECT max(version_num) FROM taskshield_version"
+_NEWEST = "SELECT max(at) FROM taskshield_records"
+_KEYS = "SELECT count(*) FROM taskshield_keys"
 
 
 def examine_postgres(url: str) -> StoreFacts:
@@ -59,19 +65,21 @@ async def _examine(url: str) -> StoreFacts:
         )
     try:
         async with connection.transaction(readonly=True):
-            facts = await connection.fetchrow(_FACTS)
-            content = await connection.fetchrow(_CONTENT) if facts["noted"] else None
+            return await _found(connection)
     except (asyncpg.PostgresError, TimeoutError) as error:
         return _refused(error)
     finally:
         with suppress(Exception):
             await connection.close(timeout=_PATIENCE_S)
-    return _found(facts, content)
 
 
-def _found(facts: Any, content: Any) -> StoreFacts:
-    level = None if content is None else content["level"]
-    findings = list(check_level(level, facts["others"]))
+async def _found(connection: Any) -> StoreFacts:
+    facts = await connection.fetchrow(_FACTS)
+    rows = await connection.fetch(_TABLES)
+    tables = {row["name"]: set(row["columns"]) for row in rows}
+    level = await connection.fetchval(_LEVEL) if facts["noted"] else None
+    findings = list(check_level(level, tables))
+    ours = [row for row in rows if row["name"].startswith("taskshield_")]
     if facts["fixed"]:
         findings.insert(
             0,
@@ -81,7 +89,7 @@ def _found(facts: Any, content: Any) -> StoreFacts:
                 "Name the primary in server.store, not a replica, or end its read-only mode.",
             ),
         )
-    elif not (facts["may_create"] if content is None else content["may_write"]):
+    elif not (all(row["usable"] for row in ours) if ours else facts["may_create"]):
         findings.insert(0, failed(CHECK, f"Postgres: {_KNOWN['42501'][0]}.", _KNOWN["42501"][1]))
     if all(each.state != "failed" for each in findings):
         good = ok(CHECK, f"The Postgres database can be read and written (version {level}).")
@@ -89,8 +97,8 @@ def _found(facts: Any, content: Any) -> StoreFacts:
     return StoreFacts(
         findings=tuple(findings),
         now=facts["now"],
-        newest=None if content is None else content["newest"],
-        keys=0 if content is None else content["keys"],
+        newest=await connection.fetchval(_NEWEST) if "taskshield_records" in tables else None,
+        keys=await connection.fetchval(_KEYS) if "taskshield_keys" in tables else 0,
     )
 
 

@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,24 +10,21 @@ from typing import Any
 from urllib.parse import quote
 
 from taskshield.cli.doctor.findings import Finding, failed, ok
-from taskshield.cli.doctor.stores import CHECK, StoreFacts, advice_for, check_level, writable
+from taskshield.cli.doctor.stores import (
+    CHECK,
+    REPAIR,
+    StoreFacts,
+    advice_for,
+    check_level,
+    writable,
+)
 
 _LEAST_FREE = 100 * 1024 * 1024
 """Bytes on the disk below which a store may soon be full."""
 _READ_WHOLE = 64 * 1024 * 1024
 """Files up to this size are read completely to find damage."""
-_TABLES = {
-    "taskshield_sessions",
-    "taskshield_records",
-    "taskshield_approvals",
-    "taskshield_keys",
-}
-"""Tables that every release makes."""
 _PATIENCE_S = 2.0
 _RIGHTS = "Run this as the user that runs the server, or set server.store to a file of this user."
-_REPAIR = (
-    "Stop the server. Run: taskshield db check, then taskshield db repair, or restore a backup"
-)
 _KNOWN = {
     "SQLITE_BUSY": (
         "another process keeps it locked",
@@ -45,7 +42,7 @@ _KNOWN = {
         "it is not a database",
         "Correct server.store, or move the file away: the server then makes a new one.",
     ),
-    "SQLITE_CORRUPT": ("it is damaged", _REPAIR),
+    "SQLITE_CORRUPT": ("it is damaged", REPAIR),
     "SQLITE_FULL": ("the disk is full", "Free space on the disk, or set server.retention_days."),
     "SQLITE_IOERR": ("the disk failed", "Check the disk, or move the store to another one."),
 }
@@ -69,6 +66,9 @@ def _examined(path: Path, *, folder_is_made: bool) -> StoreFacts:
     folder = path.absolute().parent
     while folder_is_made and not folder.exists() and folder != folder.parent:
         folder = folder.parent
+    if folder.exists() and not folder.is_dir():
+        what = f"{folder} is a file; the store needs a folder there."
+        return StoreFacts(findings=(failed(CHECK, what, "Move it away, or set server.store."),))
     if not folder.is_dir():
         what = f"The folder {folder} of the store is not there."
         return StoreFacts(findings=(failed(CHECK, what, f"mkdir -p '{folder}'"),))
@@ -108,13 +108,10 @@ def _opened(path: Path) -> StoreFacts:
     with closing(
         sqlite3.connect(address, uri=True, timeout=_PATIENCE_S, isolation_level=None)
     ) as connection:
-        tables = {
-            name
-            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        }
+        tables = _tables(connection)
         damage = _damage(connection, path)
         if damage is not None:
-            return StoreFacts(findings=(failed(CHECK, f"{path} is damaged: {damage}.", _REPAIR),))
+            return StoreFacts(findings=(failed(CHECK, f"{path} is damaged: {damage}.", REPAIR),))
         connection.execute("BEGIN IMMEDIATE")
         # A write that is taken back: without one, a read-only file would not be noticed.
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -123,11 +120,7 @@ def _opened(path: Path) -> StoreFacts:
         level = _one(connection, tables, "taskshield_version", "max(version_num)")
         newest = _one(connection, tables, "taskshield_records", "max(at)")
         keys = _one(connection, tables, "taskshield_keys", "count(*)")
-        if level is not None and not tables >= _TABLES:
-            what = f"{path} lacks the table {min(_TABLES - tables)}."
-            return StoreFacts(findings=(failed(CHECK, what, _REPAIR),))
-    ours = [name for name in tables if name.startswith("taskshield_")]
-    findings = tuple(check_level(level, bool(tables) and not ours))
+    findings = tuple(check_level(level, tables))
     if all(each.state != "failed" for each in findings):
         size = path.stat().st_size / 1024**2
         good = ok(CHECK, f"{path} can be read and written ({size:,.1f} MB, version {level}).")
@@ -142,7 +135,14 @@ def _damage(connection: sqlite3.Connection, path: Path) -> str | None:
     return None if found == "ok" else "its pages contradict each other"
 
 
-def _one(connection: sqlite3.Connection, tables: set[str], table: str, column: str) -> Any:
+def _tables(connection: sqlite3.Connection) -> dict[str, set[str]]:
+    """The columns of each table."""
+    names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    columns = "SELECT name FROM pragma_table_info(?)"
+    return {name: {row[0] for row in connection.execute(columns, (name,))} for (name,) in names}
+
+
+def _one(connection: sqlite3.Connection, tables: Container[str], table: str, column: str) -> Any:
     if table not in tables:
         return None
     return connection.execute(f"SELECT {column} FROM {table}").fetchone()[0]

@@ -1,15 +1,18 @@
 """Checks the store that the settings name, without changing it."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from taskshield.cli.doctor.findings import Finding, failed, note, ok
+from taskshield.core.errors import ConfigError
 from taskshield.settings import ServerSettings
+from taskshield.stores.open_store import postgres_url, sqlite_path
 
 CHECK = "store"
+REPAIR = "Stop the server. Run: taskshield db check, then taskshield db repair, or restore a backup"
 _FORMS = "memory:, sqlite:////absolute/path or postgresql://user@host/name"
 
 
@@ -35,29 +38,33 @@ def check_store(server: ServerSettings) -> StoreFacts:
     if server.store is None:
         return examine_sqlite(default_file(), folder_is_made=True)
     url = server.store.get_secret_value()
-    scheme, _, rest = url.partition(":")
-    path = rest.removeprefix("///")
     if url == "memory:":
         what = "The store is in memory: sessions, decisions and keys are lost at a restart."
         return StoreFacts(findings=(note(CHECK, what),), keys=0)
-    if scheme.lower() == "sqlite" and path not in (rest, "", ":memory:") and "\0" not in path:
-        return examine_sqlite(Path(path), folder_is_made=False)
-    if scheme.lower() in ("postgresql", "postgres") and rest.startswith("//"):
-        return examine_postgres(f"postgresql:{rest}")
-    what = "server.store is not the URL of a store."
-    return StoreFacts(findings=(failed(CHECK, what, f"Use one of {_FORMS}."),))
+    try:
+        path = sqlite_path(url)
+        if path is not None:
+            return examine_sqlite(path, folder_is_made=False)
+        return examine_postgres(postgres_url(url))
+    except ConfigError:
+        what = "server.store is not the URL of a store."
+        return StoreFacts(findings=(failed(CHECK, what, f"Use one of {_FORMS}."),))
 
 
-def check_level(level: str | None, others: bool) -> Iterator[Finding]:
-    """The finding about the version of a database's tables.
+def check_level(level: str | None, tables: Mapping[str, Set[str]]) -> Iterator[Finding]:
+    """The findings about the version of a database's tables, and what they lack.
 
     Args:
         level: The version that is noted in the database; None where there is none.
-        others: Whether the database holds tables of another program.
+        tables: The tables of the database, each with its columns.
     """
+    from taskshield.stores.maintenance.check import table_problems
     from taskshield.stores.sql.tables import VERSION
 
-    if level is None and others:
+    ours = any(name.startswith("taskshield_") for name in tables)
+    if level is None and ours:
+        yield failed(CHECK, "It has tables of taskshield, but their version is lost.", REPAIR)
+    elif level is None and tables:
         yield note(
             CHECK,
             "The database has tables, but none of taskshield; it makes its own beside them.",
@@ -72,6 +79,8 @@ def check_level(level: str | None, others: bool) -> Iterator[Finding]:
             f" release knows {VERSION}).",
             "pip install --upgrade taskshield",
         )
+    elif problems := table_problems(level, tables):
+        yield from (failed(CHECK, problem, REPAIR) for problem in problems)
     elif level < VERSION:
         yield note(
             CHECK,

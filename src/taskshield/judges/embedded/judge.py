@@ -6,6 +6,7 @@ The module is long because it joins all readings of a message into one answer.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from os.path import expanduser
 from pathlib import Path
 from threading import Event
 
@@ -73,7 +74,7 @@ _ROUNDING = 1e-9
 
 def embedded(options: JudgeOptions) -> "EmbeddedJudge":
     """The judge with the shipped model, or with the model in the folder that the options name."""
-    return EmbeddedJudge(shared(Path(options.model).expanduser() if options.model else None))
+    return EmbeddedJudge(shared(Path(expanduser(options.model)) if options.model else None))
 
 
 class EmbeddedJudge:
