@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from taskshield.adapters.conversations import detect, openai_responses
+from taskshield.adapters.conversations import detect, openai_responses, response_items
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.json_reader import Field, json_text
 from taskshield.adapters.traces import langchain_messages, message_parts
@@ -132,7 +132,7 @@ def _is_item(value: object) -> bool:
     """Whether this can only be an item of OpenAI's Responses."""
     kind = value.get("type") if isinstance(value, dict) else None
     silent = kind in ("reasoning", "item_reference")
-    return silent or openai_responses.is_call(kind) or openai_responses.is_output(kind)
+    return silent or response_items.is_call(kind) or response_items.is_output(kind)
 
 
 def _has_name(tool: Mapping[str, Any]) -> bool:

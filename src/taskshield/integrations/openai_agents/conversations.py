@@ -75,7 +75,7 @@ def messages_of(items: Sequence[object]) -> Messages:
 def runs_here(item: TResponseInputItem) -> bool:
     """Whether the SDK would run this item in this process."""
     kind = item.get("type")
-    return openai_responses.is_call(kind) and kind not in _RUN_ELSEWHERE
+    return response_items.is_call(kind) and kind not in _RUN_ELSEWHERE
 
 
 def _without_last_user_turn(messages: Messages) -> Messages:

@@ -15,7 +15,6 @@ from taskshield.core.assessments import (
     Assessment,
     Score,
     TaskAssessment,
-    TaskDraft,
     Trace,
 )
 from taskshield.core.errors import JudgeOverwhelmed, JudgeUnavailable

@@ -1,5 +1,7 @@
 """Opens the store that the settings name."""
 
+from pathlib import Path
+
 from taskshield.core.errors import ConfigError
 from taskshield.core.store import Store
 from taskshield.own_surroundings import state_folder

@@ -16,7 +16,7 @@ from taskshield.stores.memory import MemoryStore
 from tests.engine.sessions import run
 from tests.server.dashboard.people import hijacked
 from tests.server.listening import Listening, in_thread
-from tests.server.stage import judge, keyed, served
+from tests.server.stage import OWN, judge, keyed, served
 
 ESCALATE = {"misaligned": {tier.value: "escalate" for tier in Tier}}
 
