@@ -27,3 +27,10 @@ def test_callers_of_the_same_key_get_the_same_lock() -> None:
     assert locks.of("tenant", "a") is first
     assert locks.of("tenant", "b") is not first
     assert locks.of("other", "a") is not first
+
+
+def test_a_cache_knows_its_weight() -> None:
+    recent: BoundedCache[str, int] = BoundedCache(2, weigh=lambda value: value, most_weight=10)
+    for key, value in (("a", 3), ("b", 4), ("a", 5), ("c", 6)):
+        recent.put(key, value)
+    assert recent.weight == 6

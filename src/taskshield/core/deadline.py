@@ -1,7 +1,7 @@
 """When work has to end that nothing can stop from outside: a thread looks at the clock itself.
 
-Whoever waits sets the deadline with `within`; loops over untrusted text call `check`. A deadline
-belongs to the context, so threads that are started with a copy of it (`asyncio.to_thread`) have it.
+The caller that waits sets the deadline with `within`; loops over untrusted text call `check`. A
+deadline belongs to the context, so threads that are started with a copy of it have it.
 """
 
 import time

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from taskshield._version import __version__
+from taskshield.core import cache_sizes
 from taskshield.core.errors import StoreError
 from taskshield.core.judge import Judge
 from taskshield.core.store import Approval, Store
@@ -83,9 +84,10 @@ def create_app(
         ConfigError: A setting is wrong.
     """
     chosen_judge = build_judge(settings) if judge is None else judge
-    metrics = Metrics()
     open_bodies = OpenBodies(settings.server.limits)
     known = own_resources(settings, serves=True) if own is None else own
+    metrics = Metrics()
+    metrics.show_sizes(lambda: {"request_bodies": open_bodies.bytes, **cache_sizes.sizes()})
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -162,10 +164,12 @@ def _services(
         redaction=TextRedaction(texts=server.store_texts, redact=server.redact_secrets),
         approval_time=timedelta(seconds=server.approval_s),
         cached=server.live_sessions,
+        cached_bytes=server.cache_bytes,
         max_messages=server.limits.messages,
         own=own,
         observe=observe,
     )
+    metrics.show_sizes(lambda: {**checker.cached_bytes, "live_events": live_events.bytes})
     return Services(
         settings=settings,
         store=store,

@@ -33,6 +33,11 @@ class BoundedCache(Generic[K, V]):
         self._weight = 0
         self._items: OrderedDict[K, V] = OrderedDict()
 
+    @property
+    def weight(self) -> int:
+        """The weight of all items together."""
+        return self._weight
+
     def get(self, key: K) -> V | None:
         """The item with this key, which becomes the most recently used one."""
         if key not in self._items:

@@ -93,3 +93,16 @@ def test_metrics_count_requests_skipped_checks_and_approvals() -> None:
 def test_metrics_can_be_turned_off() -> None:
     with served(metrics=False) as client:
         assert client.get("/metrics").status_code == 404
+
+
+def test_what_is_held_in_memory_is_shown_in_bytes() -> None:
+    with served() as client:
+        client.post("/api/sessions", json={"id": "s"})
+        client.post("/api/sessions/s/messages", json={"messages": wire(user(), call())})
+        text = client.get("/metrics").text
+        found = page(text)
+        kinds = ("request_bodies", "sessions", "conversations", "live_events")
+        held = {kind: found[f'taskshield_held_bytes{{kind="{kind}"}}'] for kind in kinds}
+        assert held["request_bodies"] == 0
+        assert held["sessions"] > 0 and held["live_events"] > 0
+        assert "process_resident_memory_bytes" in text

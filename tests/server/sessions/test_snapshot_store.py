@@ -65,11 +65,10 @@ def test_a_session_does_not_grow_without_end(texts: bool, monkeypatch: pytest.Mo
     run(work())
 
 
-def test_the_cache_holds_few_large_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("taskshield.server.sessions.snapshot_store.CACHE_SIZE", 20_000)
-
+def test_the_cache_holds_few_large_sessions() -> None:
     async def work() -> None:
-        one = checker(redaction=TextRedaction(texts=False))  # so that what left the cache is gone
+        # Without stored texts, what left the cache is gone.
+        one = checker(redaction=TextRedaction(texts=False), cached_bytes=200_000)
         spec = ToolSpec(name="read_file", parameters={"title": "x" * 8_000})
         for id in ("a", "b", "c"):
             await one.create_session(TENANT, id=id, tools=[spec])

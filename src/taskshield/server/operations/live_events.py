@@ -53,6 +53,12 @@ class LiveEvents:
         self._channels: dict[str, _Channel] = {}
         self._closed = False
 
+    @property
+    def bytes(self) -> int:
+        """Bytes of the events in all buffers."""
+        channels = self._channels.values()
+        return sum(len(event.data) for channel in channels for event in channel.events)
+
     def publish(self, tenant: str, name: str, data: str) -> None:
         """Send an event to the followers of a tenant."""
         channel = self._channel(tenant)

@@ -1,7 +1,11 @@
-"""Counters and histograms for Prometheus: which checks ran, and what they cost."""
+"""Metrics for Prometheus: which checks ran, what they cost, and how many bytes are held."""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from collections.abc import Callable, Iterator, Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from taskshield.core.decisions import LET_THROUGH, Decision
 from taskshield.core.store import ApprovalStatus
@@ -14,11 +18,14 @@ _JUDGES = 20
 """Judges with a label of their own; all others share one. A plugin can have any number of names."""
 
 
-class Metrics:
+class Metrics(Collector):
     """All metrics of one server, in a registry of its own."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        self._sizes: list[Callable[[], Mapping[str, int]]] = []
+        ProcessCollector(registry=self._registry)
+        self._registry.register(self)
         self._judges: set[str] = set()
         self._checks = Counter(
             "taskshield_checks",
@@ -79,6 +86,20 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
+
+    def show_sizes(self, sizes: Callable[[], Mapping[str, int]]) -> None:
+        """Show what this function returns: how many bytes are held, by what they are."""
+        self._sizes.append(sizes)
+
+    def collect(self) -> Iterator[Metric]:
+        """The bytes that are held now, for the registry."""
+        held = GaugeMetricFamily(
+            "taskshield_held_bytes", "Bytes in memory, roughly, by what they are", labels=("kind",)
+        )
+        for sizes in self._sizes:
+            for kind, size in sizes().items():
+                held.add_metric((kind,), size)
+        yield held
 
     def count_decision(self, surface: str, decision: Decision) -> None:
         """Count one decision."""

@@ -6,7 +6,7 @@ decision that a client has is never lost.
 """
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -34,7 +34,7 @@ from taskshield.server.sessions.judgement import (
     judge_messages,
 )
 from taskshield.server.sessions.resume_keys import ResumeKeys
-from taskshield.server.sessions.snapshot_store import Find, SnapshotStore
+from taskshield.server.sessions.snapshot_store import CACHE_BYTES, Find, SnapshotStore
 from taskshield.server.sessions.snapshots import (
     KnownConversation,
     RequestSource,
@@ -63,6 +63,7 @@ class SessionChecker:
         redaction: TextRedaction,
         approval_time: timedelta = timedelta(minutes=10),
         cached: int = 1_000,
+        cached_bytes: int = 2 * CACHE_BYTES,
         max_messages: int = 2_000,
         own: OwnResources = NOTHING_KNOWN,
         observe: Observer = lambda surface, checked: None,
@@ -76,6 +77,7 @@ class SessionChecker:
             redaction: How texts are stored.
             approval_time: How long a person has to approve.
             cached: Sessions that are cached in memory.
+            cached_bytes: Bytes of them and of their decisions, roughly.
             max_messages: Messages that one request may have.
             own: What belongs to the guard itself.
             observe: Gets the result of each check.
@@ -90,15 +92,26 @@ class SessionChecker:
         )
         self._max_messages = max_messages
         self._observe = observe
-        self._snapshots = SnapshotStore(store, redaction, cached=cached)
+        self._snapshots = SnapshotStore(
+            store, redaction, cached=cached, most_bytes=cached_bytes // 2
+        )
         self.finder = SnapshotFinder(
             store,
             self._snapshots,
             seed=f"{judge.name} {documents.write_json(POLICY, policy, 'Policy')}",
             texts=redaction.texts,
             cached=cached,
+            most_bytes=cached_bytes // 2,
         )
         self._locks = KeyedLocks()
+
+    @property
+    def cached_bytes(self) -> Mapping[str, int]:
+        """Bytes of what is cached, roughly, by what it is."""
+        return {
+            "sessions": self._snapshots.cached_bytes,
+            "conversations": self.finder.cached_bytes,
+        }
 
     async def create_session(
         self, tenant: str, *, id: str | None = None, tools: Iterable[ToolSpec] = ()

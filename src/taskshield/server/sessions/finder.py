@@ -19,7 +19,7 @@ from taskshield.server.sessions.recorded_decisions import (
 )
 from taskshield.server.sessions.resume_keys import conversation_names
 from taskshield.server.sessions.snapshot_store import (
-    CACHE_SIZE,
+    CACHE_BYTES,
     Find,
     SnapshotStore,
 )
@@ -40,7 +40,14 @@ class SnapshotFinder:
     """Finds snapshots by session id, by conversation and by name."""
 
     def __init__(
-        self, store: Store, snapshots: SnapshotStore, *, seed: str, texts: bool, cached: int
+        self,
+        store: Store,
+        snapshots: SnapshotStore,
+        *,
+        seed: str,
+        texts: bool,
+        cached: int,
+        most_bytes: int = CACHE_BYTES,
     ) -> None:
         """Make a finder.
 
@@ -50,14 +57,20 @@ class SnapshotFinder:
             seed: Judge and policy: a conversation that others judged is not found.
             texts: Whether texts are stored; without them names live in memory only.
             cached: Named snapshots that are cached.
+            most_bytes: Bytes of them, roughly.
         """
         self._store = store
         self._snapshots = snapshots
         self._seed = seed
         self._texts = texts
         self._cache: BoundedCache[tuple[str, str], KnownConversation] = BoundedCache(
-            cached, weigh=lambda known: known.size, most_weight=CACHE_SIZE
+            cached, weigh=lambda known: known.memory, most_weight=most_bytes
         )
+
+    @property
+    def cached_bytes(self) -> int:
+        """Bytes of the cached conversations, roughly."""
+        return self._cache.weight
 
     async def newest(self, tenant: str, session: str) -> SessionSnapshot:
         """The newest snapshot of a session.

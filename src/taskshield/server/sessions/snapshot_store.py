@@ -27,8 +27,8 @@ from taskshield.server.threads import off_loop
 T = TypeVar("T")
 C = TypeVar("C", bound=SnapshotChange)
 
-CACHE_SIZE = 64 * 1024 * 1024
-"""Characters of all cached sessions, however few they are."""
+CACHE_BYTES = 128 * 1024 * 1024
+"""Bytes of all cached sessions, however few they are."""
 _LONGEST = 64 * 1024 * 1024
 """Characters of one session. All of it is read at once."""
 _TASKS_LISTED = 3
@@ -44,11 +44,13 @@ because another request changed the session."""
 class SnapshotStore:
     """Reads and writes snapshots. What it wrote is cached; what it did not write did not happen."""
 
-    def __init__(self, store: Store, redaction: TextRedaction, *, cached: int) -> None:
+    def __init__(
+        self, store: Store, redaction: TextRedaction, *, cached: int, most_bytes: int = CACHE_BYTES
+    ) -> None:
         self._store = store
         self._redaction = redaction
         self._cache: BoundedCache[tuple[str, str], SessionSnapshot] = BoundedCache(
-            cached, weigh=lambda snapshot: snapshot.size, most_weight=CACHE_SIZE
+            cached, weigh=lambda snapshot: snapshot.memory, most_weight=most_bytes
         )
         self._writes: set[asyncio.Task[SessionSnapshot]] = set()
 
@@ -107,6 +109,11 @@ class SnapshotStore:
         self._writes.add(task)
         task.add_done_callback(self._written)
         return await asyncio.shield(task)
+
+    @property
+    def cached_bytes(self) -> int:
+        """Bytes of the cached snapshots, roughly."""
+        return self._cache.weight
 
     async def aclose(self) -> None:
         """Wait for writes that have not ended."""

@@ -14,6 +14,11 @@ from taskshield.engine.state import with_approval
 
 T = TypeVar("T")
 
+_BYTES_PER_CHARACTER = 5
+"""Memory of a session for a character of its texts, as measured on short messages."""
+_BYTES_PER_DECISION = 1_500
+_BYTES_PER_SCORE = 150
+
 NOT_DONE: frozenset[Action] = frozenset({"block", "revise"})
 """Actions that count as blocked: the agent did not do it, and no person decides about it."""
 
@@ -134,6 +139,11 @@ class SessionSnapshot:
     """Characters of its text."""
 
     @property
+    def memory(self) -> int:
+        """Bytes that it takes in memory, roughly: texts, and values that were read from them."""
+        return _BYTES_PER_CHARACTER * self.size
+
+    @property
     def id(self) -> str:
         """The session's id."""
         return self.content.state.id
@@ -180,9 +190,9 @@ class KnownConversation:
     decisions: tuple[Decision, ...]
 
     @property
-    def size(self) -> int:
-        """Characters of the session and its decisions, roughly."""
-        return self.snapshot.size + sum(map(size_of, self.decisions))
+    def memory(self) -> int:
+        """Bytes that it takes in memory, roughly."""
+        return self.snapshot.memory + sum(map(_memory, self.decisions))
 
 
 def new_snapshot(tenant: str, id: str, tools: Iterable[ToolSpec] = ()) -> SessionSnapshot:
@@ -207,3 +217,15 @@ def text_length(message: Message) -> int:
     """Characters of a message."""
     texts = sum(len(part.text) for part in message.parts if isinstance(part, Text))
     return texts + sum(len(call.arguments) for call in message.tool_calls)
+
+
+def _memory(decision: Decision) -> int:
+    """Bytes that a decision takes in memory, roughly. Texts may have letters of four bytes."""
+    case = decision.case
+    scores = sum(
+        len(item.scores) + len(item.objective_scores) + len(item.taint_scores)
+        for item in case.assessed
+    )
+    references = 8 * (len(case.tasks) + len(case.tainted))
+    texts = _BYTES_PER_CHARACTER * size_of(decision)
+    return _BYTES_PER_DECISION + texts + references + _BYTES_PER_SCORE * scores

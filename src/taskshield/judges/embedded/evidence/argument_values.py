@@ -74,6 +74,8 @@ _UNMISTAKABLE = tuple(
     for kind, shape in _WRITTEN
     if kind in ("address", "url", "date", "account")
 )
+SHORT_TEXT = 10_000
+"""Characters up to which a text is cached beside many others."""
 _LOOKED_AT = 20_000
 """Characters of a text in which values are searched."""
 
@@ -91,12 +93,14 @@ class ArgumentValue:
     @property
     def trivial(self) -> bool:
         """Whether it is too common for its origin to mean anything."""
-        return _is_trivial(self)
+        trivial = _is_trivial if len(self.text) <= SHORT_TEXT else _is_trivial.__wrapped__
+        return trivial(self)
 
 
 def argument_values(call: ToolCall) -> tuple[ArgumentValue, ...]:
     """All values of a call's arguments, in order; the whole text as one where it is not JSON."""
-    return _argument_values(call.arguments)
+    arguments = call.arguments
+    return (_few_values if len(arguments) <= SHORT_TEXT else _many_values)(arguments)
 
 
 def kind_of(text: str) -> Kind:
@@ -111,17 +115,20 @@ def kind_of(text: str) -> Kind:
     return "text"
 
 
-@lru_cache(maxsize=16)  # the user's words are the same for many calls
 def kinds_in(text: str) -> frozenset[Kind]:
     """Which kinds of values a text names, of those that their shape tells from other words."""
+    return _kinds_in(text[:_LOOKED_AT])
+
+
+@lru_cache(maxsize=16)  # the user's words are the same for many calls
+def _kinds_in(text: str) -> frozenset[Kind]:
     return frozenset(
         kind
         for kind, shape in _UNMISTAKABLE
-        if any(kind_of(found[0]) == kind for found in shape.finditer(text[:_LOOKED_AT]))
+        if any(kind_of(found[0]) == kind for found in shape.finditer(text))
     )
 
 
-@lru_cache(maxsize=64)  # one call is compared with many texts, one after the other
 def _argument_values(arguments: str) -> tuple[ArgumentValue, ...]:
     try:
         parsed: Json = arguments
@@ -135,6 +142,11 @@ def _argument_values(arguments: str) -> tuple[ArgumentValue, ...]:
         if len(found) == _MOST:
             break
     return tuple(found)
+
+
+# One call is compared with many texts, one after the other.
+_few_values = lru_cache(maxsize=64)(_argument_values)
+_many_values = lru_cache(maxsize=1)(_argument_values)
 
 
 class _Written(str):

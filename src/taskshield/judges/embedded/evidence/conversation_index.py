@@ -28,14 +28,17 @@ class ConversationIndex:
     """Names of the tools that were called, in words, in order."""
     outputs: dict[int, Sequence[Segment]] = field(default_factory=dict)
     """The segments of each tool output, by number of its message."""
+    bytes: int = 0
+    """Bytes that it takes in memory, roughly."""
     _words: dict[TextLocation, str] = field(default_factory=dict)
     """The words at each place in the data."""
     _injected: dict[tuple[int, str], list[range]] = field(default_factory=dict)
-    _others: deque[tuple[int, int]] = field(default_factory=deque)
-    """Messages that are not the user's, each with how many tools it called."""
+    _others: deque[tuple[int, int, int]] = field(default_factory=deque)
+    """Messages that are not the user's, each with how many tools it called, and its bytes."""
 
     def add_user(self, message: int, text: str) -> None:
         """Add a message of the user."""
+        self.bytes += _bytes(text)
         said = split_pasted(text)
         self.asked.append(said.own)
         self.sources.add_user(message, said.own, len(text))
@@ -48,12 +51,14 @@ class ConversationIndex:
             self.sources.add_assistant(message, text)
         before = len(self.steps)
         self.steps.extend(tool_name_words(call.name) for call in calls)
-        self._others.append((message, len(self.steps) - before))
+        self._others.append((message, len(self.steps) - before, _bytes(text)))
+        self.bytes += _bytes(text)
 
     def add_output(self, message: int, text: str) -> None:
         """Add the output of a tool."""
         found = segments(text)
-        self._others.append((message, 0))
+        self._others.append((message, 0, _bytes(text)))
+        self.bytes += _bytes(text)
         self.outputs[message] = found
         self._add_data(message, found)
         self.sources.add_output(message, found)
@@ -64,7 +69,8 @@ class ConversationIndex:
         All messages must have different numbers.
         """
         for _ in range(count):
-            message, steps = self._others.popleft()
+            message, steps, size = self._others.popleft()
+            self.bytes -= size
             del self.steps[:steps]
             self.sources.forget(message)
             for segment in self.outputs.pop(message, ()):
@@ -98,6 +104,11 @@ class ConversationIndex:
             self._injected[key] = find_directive(found, directive.text)
         for numbers in self._injected[key]:
             yield from found[max(0, numbers.start - reach) : numbers.stop + reach]
+
+
+def _bytes(text: str) -> int:
+    """Bytes that a message takes in the index, roughly: each word has a place, and is found."""
+    return 500 + 40 * len(text)
 
 
 def tool_name_words(name: str) -> str:

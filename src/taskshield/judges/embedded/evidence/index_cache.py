@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import NamedTuple, TypeAlias
 
+from taskshield.core import cache_sizes
 from taskshield.core.judge import HistoryEntry
 from taskshield.core.levels import Level
 from taskshield.core.messages import digest
@@ -12,6 +13,8 @@ from taskshield.judges.embedded.evidence.conversation_index import ConversationI
 
 _KEPT = 64
 """Conversations that are cached; any other is read again."""
+_MOST_BYTES = 192 * 1024 * 1024
+"""Bytes of all cached indexes. One that is larger is not cached."""
 
 
 class _Said(NamedTuple):
@@ -33,11 +36,19 @@ class IndexCache:
     dropped old messages to make room for new ones, the index drops them, too.
     """
 
-    def __init__(self, kept: int = _KEPT) -> None:
+    def __init__(self, kept: int = _KEPT, most_bytes: int = _MOST_BYTES) -> None:
         self._kept = kept
+        self._most_bytes = most_bytes
+        self._bytes = 0
         self._indexes: OrderedDict[_Key, ConversationIndex] = OrderedDict()
         self._lock = Lock()
         self._last: tuple[Sequence[HistoryEntry], _Key] = ((), ())
+        cache_sizes.report("judge_indexes", self, lambda cache: cache.bytes)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the cached indexes, roughly."""
+        return self._bytes
 
     def take(self, history: Sequence[HistoryEntry]) -> ConversationIndex:
         """The index of this history. Only messages that no cached index has are read."""
@@ -45,6 +56,7 @@ class IndexCache:
         with self._lock:
             found = _best(self._indexes, key)
             index = ConversationIndex() if found is None else self._indexes.pop(found.key)
+            self._bytes -= index.bytes
         known = 0
         if found is not None:
             index.forget(found.forgotten)
@@ -57,9 +69,12 @@ class IndexCache:
         """Keep an index for the next message of its conversation."""
         key = self._key(history)
         with self._lock:
+            if key in self._indexes:  # another check of the same conversation was faster
+                self._bytes -= self._indexes.pop(key).bytes
             self._indexes[key] = index
-            while len(self._indexes) > self._kept:
-                self._indexes.popitem(last=False)
+            self._bytes += index.bytes
+            while len(self._indexes) > self._kept or self._bytes > self._most_bytes:
+                self._bytes -= self._indexes.popitem(last=False)[1].bytes
 
     def _key(self, history: Sequence[HistoryEntry]) -> _Key:
         """The history in short. The same history comes twice: to take and to put back."""

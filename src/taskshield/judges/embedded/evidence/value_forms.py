@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TypeAlias
 from urllib.parse import unquote
 
-from taskshield.judges.embedded.evidence.argument_values import ArgumentValue
+from taskshield.judges.embedded.evidence.argument_values import SHORT_TEXT, ArgumentValue
 from taskshield.judges.embedded.evidence.tokens import day, token_words
 
 Words: TypeAlias = tuple[str, ...]
@@ -29,9 +29,12 @@ class Part:
     """Whether it must stand alone, not within a longer address, link, number or name."""
 
 
-@lru_cache(maxsize=256)  # the values of one call are searched in many texts
 def parts(value: ArgumentValue) -> tuple[Part, ...]:
     """The parts of a value; together they are the value."""
+    return (_parts_of_short if len(value.text) <= SHORT_TEXT else _parts_of_long)(value)
+
+
+def _parts(value: ArgumentValue) -> tuple[Part, ...]:
     words = token_words(value.text)
     match value.kind:
         case "date":
@@ -50,6 +53,11 @@ def parts(value: ArgumentValue) -> tuple[Part, ...]:
             coded = "%" in value.text  # a sentence in a link is read decoded
             decoded = token_words(unquote(value.text)) if coded else ()
             return (Part(ways=_unique(words, decoded), whole=kind not in ("name", "text")),)
+
+
+# The values of one call are searched in many texts.
+_parts_of_short = lru_cache(maxsize=256)(_parts)
+_parts_of_long = lru_cache(maxsize=2)(_parts)
 
 
 def _number(words: Words) -> tuple[Words, ...]:

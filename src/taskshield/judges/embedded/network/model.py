@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from taskshield.core import cache_sizes
 from taskshield.core.errors import ModelError
 from taskshield.judges.embedded.network import encoding, model_files
 from taskshield.judges.embedded.network.encoding import Encoded
@@ -247,7 +248,13 @@ class _Recent:
     def __init__(self, most: int) -> None:
         self._rows: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
         self._most = most
+        cache_sizes.report("judge_rows", self, _Recent.size)
         self._lock = Lock()
+
+    def size(self) -> int:
+        """Bytes of all rows."""
+        with self._lock:
+            return sum(row.nbytes for row in self._rows.values())
 
     def get(self, key: bytes) -> NDArray[np.float32] | None:
         with self._lock:

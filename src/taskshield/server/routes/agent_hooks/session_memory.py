@@ -23,6 +23,8 @@ from taskshield.stores.secrets.redaction import redacted
 
 TENANT_SUFFIX = "\x1fagent-hooks"
 _TRIES = 5
+_CACHE_BYTES = 32 * 1024 * 1024
+"""Bytes of all cached memories, roughly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,9 @@ class SessionMemories:
         self._store = store
         self._texts = texts
         self._redact = redact
-        self._cache: BoundedCache[tuple[str, str], _StoredMemory] = BoundedCache(cached)
+        self._cache: BoundedCache[tuple[str, str], _StoredMemory] = BoundedCache(
+            cached, weigh=_bytes, most_weight=_CACHE_BYTES
+        )
 
     async def get(self, tenant: str, session: str) -> Memory:
         """The memory of a session."""
@@ -109,6 +113,19 @@ def _of(server: Services) -> SessionMemories:
         redact=settings.redact_secrets,
         cached=settings.live_sessions,
     )
+
+
+def _bytes(stored: _StoredMemory) -> int:
+    verdicts = (
+        stored.memory.said_verdict,
+        *(call.verdict for call in stored.memory.calls.values()),
+    )
+    return sum(_verdict_bytes(verdict) for verdict in verdicts)
+
+
+def _verdict_bytes(verdict: Verdict) -> int:
+    texts = (verdict.message or "", *(warning.message for warning in verdict.warnings))
+    return 1_000 + 2 * sum(map(len, texts))
 
 
 def _without_secrets(memory: Memory) -> Memory:

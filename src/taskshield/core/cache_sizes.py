@@ -1,0 +1,36 @@
+"""How many bytes the caches of this process hold, by name.
+
+Judges report their caches here, because a server knows nothing of a judge but its answers. Sizes
+are estimates: what Python needs for a text depends on its letters.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+T = TypeVar("T")
+
+_reported: "WeakKeyDictionary[object, tuple[str, Callable[[object], int]]]" = WeakKeyDictionary()
+
+
+def report(name: str, cache: T, size: Callable[[T], int]) -> None:
+    """Report a cache as long as it exists.
+
+    Args:
+        name: One word for the kind of cache; caches of one name are added up.
+        cache: The cache.
+        size: Its bytes now.
+    """
+
+    def measured(given: object) -> int:
+        return size(given)  # type: ignore[arg-type]
+
+    _reported[cache] = (name, measured)
+
+
+def sizes() -> Mapping[str, int]:
+    """Bytes of all caches now, by name."""
+    found: dict[str, int] = {}
+    for cache, (name, size) in list(_reported.items()):
+        found[name] = found.get(name, 0) + size(cache)
+    return found
