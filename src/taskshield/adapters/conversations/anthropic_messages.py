@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from taskshield.adapters.conversations.host_marks import is_claude_code
-from taskshield.adapters.conversations.host_text import arranged, beside_results
+from taskshield.adapters.conversations.host_text import arranged, attachment, beside_results
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.json_reader import (
     Field,
@@ -22,7 +22,7 @@ from taskshield.adapters.parsing.json_reader import (
 )
 from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.levels import Level
-from taskshield.core.messages import Conversation, Message, Part, Text, ToolCall
+from taskshield.core.messages import Conversation, Message, Part, ToolCall
 
 _LEVELS = {"system": Level.SYSTEM, "user": Level.USER, "assistant": Level.ASSISTANT}
 _WORDS = {"text": "text"}
@@ -104,15 +104,9 @@ def _messages(
             called += 1
         elif kind not in REASONING:
             parts.append(part(block, _WORDS))
-            attached += _attachment(block, kind, level)
+            words = attachment(block) if level is Level.USER and kind in _ATTACHED else None
+            attached += () if words is None else (words,)
     yield from said()
-
-
-def _attachment(block: Field, kind: str, level: Level) -> Iterator[Message]:
-    """The words of a document beside the user's own, which are data."""
-    words = filled(output_parts(block)) if level is Level.USER and kind in _ATTACHED else ()
-    if any(isinstance(part, Text) for part in words):
-        yield Message(level=Level.TOOL, parts=words)
 
 
 def _blocks(content: Field) -> Iterator[Field]:

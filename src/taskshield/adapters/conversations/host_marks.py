@@ -25,7 +25,7 @@ _TAGS = (
 ).split()
 _OPEN = re.compile(rf"<({'|'.join(_TAGS)})(?:\s[^<>]{{0,300}})?>")
 _REST = re.compile(
-    r"\s{0,9}(?:<session_context>\s{0,9})?(?:"
+    r"\s{0,9}(?:"
     r"This is the [\w .-]{1,40}\. We are setting up the context for our chat\."
     r"|This session is being continued from a previous conversation"
     r"|Another language model started to solve this problem"
@@ -67,11 +67,7 @@ class Piece:
 
 def pieces(text: str) -> list[Piece]:
     """A text, cut where the author changes. Pieces of blanks are left out."""
-    if _REST.match(text) is not None:
-        end = text.rfind("</session_context>")
-        cut = [(0, len(text) if end < 0 else end + len("</session_context>"))]
-    else:
-        cut = list(_sections(text))
+    cut = [(0, len(text))] if _REST.match(text) is not None else list(_sections(text))
     found: list[Piece] = []
     at = 0
     for start, end in cut:
@@ -137,8 +133,8 @@ def _marked(text: str) -> Iterator[tuple[int, int]]:
             yield 0, at + len(end)
     for start, end in _QUOTED:
         began, at = text.find(start), text.rfind(end)
-        if 0 <= began < at:
-            line = text.find("\n", at)
+        if began >= 0:
+            line = text.find("\n", at) if at > began else -1
             yield began, len(text) if line < 0 else line
 
 

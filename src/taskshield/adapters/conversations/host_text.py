@@ -11,6 +11,8 @@ from typing import TypeVar
 
 from taskshield.adapters.conversations import host_marks
 from taskshield.adapters.conversations.host_marks import Piece
+from taskshield.adapters.parsing.json_reader import Field, filled
+from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.levels import Level
 from taskshield.core.messages import ContextKind, Message, Opaque, Part, Text
 
@@ -99,6 +101,15 @@ def beside_results(parts: Iterable[Part], interruptible: bool) -> Iterator[Messa
         yield Message(level=Level.USER if interrupted else Level.TOOL, parts=tuple(own))
 
 
+def attachment(block: Field) -> Message | None:
+    """The words of a file beside the user's own, which are data; None where there are none."""
+    inner = block["file"].value if isinstance(block["file"].value, dict) else block.mapping()
+    words = filled(output_parts(block))
+    if not any(part != Text(text=str(inner.get("file_id"))) for part in words if _is_text(part)):
+        return None  # the id of a file says nothing
+    return Message(level=Level.TOOL, parts=words)
+
+
 def _user_pieces(message: Message) -> list[list[Piece]]:
     texts = _texts(message)
     cut = [host_marks.pieces(text) for text in texts]
@@ -119,6 +130,10 @@ def _contexts(pieces: Iterable[Piece]) -> Iterator[Message]:
 
 def _context(text: str, kind: ContextKind | None) -> Message:
     return Message(level=Level.TOOL, parts=(Text(text=text),), context=kind)
+
+
+def _is_text(part: Part) -> bool:
+    return isinstance(part, Text)
 
 
 def _texts(message: Message) -> list[str]:

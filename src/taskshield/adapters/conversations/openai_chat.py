@@ -5,7 +5,7 @@ A message's level comes from its role; what a host wrote into it is data (`host_
 
 from collections.abc import Iterator, Sequence
 
-from taskshield.adapters.conversations.host_text import arranged
+from taskshield.adapters.conversations.host_text import arranged, attachment
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.json_reader import (
     Field,
@@ -52,7 +52,7 @@ def parse_with_numbers(payload: object) -> tuple[Conversation, tuple[int | None,
 
 
 def _turns(root: Field) -> list[tuple[Message, int | None]]:
-    found: list[tuple[Message, int]] = []
+    found: list[tuple[Message, int | None]] = []
     unanswered: list[ToolCall] = []
     for index, field in enumerate(root["messages"].elements()):
         message = _message(field, index, unanswered)
@@ -60,6 +60,9 @@ def _turns(root: Field) -> list[tuple[Message, int | None]]:
             unanswered = list(message.tool_calls)
         unanswered = [call for call in unanswered if call.id != message.answers]
         found.append((message, index))
+        if message.level is Level.USER and isinstance(field["content"].value, list):
+            files = (each for each in field["content"].elements() if each["type"].value == "file")
+            found += ((words, None) for each in files if (words := attachment(each)) is not None)
     return arranged(found)
 
 

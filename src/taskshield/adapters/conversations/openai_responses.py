@@ -10,7 +10,7 @@ read here.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from taskshield.adapters.conversations.host_text import arranged
+from taskshield.adapters.conversations.host_text import arranged, attachment
 from taskshield.adapters.conversations.response_items import (
     KNOWN,
     TOOL_LISTS,
@@ -31,6 +31,7 @@ _LEVELS = {
     "assistant": Level.ASSISTANT,
 }
 _WORDS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
+_FILES = frozenset({"file", "input_file"})
 _NAMED = frozenset({"function_call", "custom_tool_call", "mcp_call", "mcp_approval_request"})
 _WRITTEN = {
     "code_interpreter_call": "code",
@@ -129,6 +130,9 @@ def _messages(item: Field, number: int) -> Iterator[Message]:
     if kind == "message":
         level = item["role"].choice(_LEVELS)
         yield Message(level=level, parts=filled(_parts(item["content"])))
+        if level is Level.USER and isinstance(item["content"].value, list):
+            files = (each for each in item["content"].elements() if each["type"].value in _FILES)
+            yield from (words for each in files if (words := attachment(each)) is not None)
     elif is_call(kind):
         call = _call(item, kind, number)
         yield Message(level=Level.ASSISTANT, tool_calls=(call,))
