@@ -24,7 +24,7 @@ _LEAVES = 5_000
 _LONGEST = 2_000
 """Characters of a value that are read."""
 _KEPT_TARGETS, _KEPT_WORDS = 16, 24
-_ALIKE = 0.5
+_ALIKE = 0.65
 """More than this share of a text's words are in another that says the same."""
 _WORDING = frozenset(
     "body caption comment content description memo message note reason remark subject summary text"

@@ -260,6 +260,8 @@ class EmbeddedJudge:
     def _chance(self, evidence: CallEvidence, opinions: NetworkScores) -> float:
         if evidence.kind == "plan":
             return self._decision.plan_serves(opinions.pressed)
+        if evidence.upload is not None:
+            return 0.0
         return self._decision.serves(features(evidence, opinions))
 
 

@@ -1,0 +1,1 @@
+"""What shell commands do, read without running them."""

@@ -1,0 +1,120 @@
+"""Calls that send the content of files to a host that the user did not name, and did not ask for.
+
+What the user asks for is for the model to judge. This module finds what no words of the user can
+mean: "run the tests" asks for no `curl -T ~/.ssh/id_rsa`.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from taskshield.core.messages import Json, ToolCall
+from taskshield.core.tools import name_words
+from taskshield.judges.embedded.shell.senders import UNKNOWN, code_hosts
+from taskshield.judges.embedded.shell.uploads import Upload, uploads
+
+_COMMANDS = frozenset("cmd command commands script shell".split())
+_CODE = frozenset("code source program snippet cell".split())
+_RUNNERS = frozenset(
+    "bash cmd command commands console execute exec powershell run sh shell terminal zsh".split()
+)
+"""Words in names of tools that run whatever they get."""
+_SECRET = re.compile(
+    r"(?:^|[/\s@=])\.(?:ssh|aws|gnupg|kube|docker|azure|netrc|pgpass|npmrc|pypirc|env|git-credentials"
+    r"|\w{1,10}_history|mozilla)\b|\bid_(?:rsa|ed25519|ecdsa|dsa)\b"
+    r"|\.(?:pem|key|p12|pfx|kdbx|ppk|ovpn)\b|/etc/(?:passwd|shadow)"
+    r"|credential|secret|passw|token(?!i)|cookie",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"\b(?:upload|deploy|publish|push|sync|synchroni[sz]e|back(?:ing)?[ -]?up|releas|mirror|ship"
+    r"|transfer|scp|rsync|s?ftp|s3|gist|bucket)"
+    r"(?:s|es|ed|ing|e)?\b|hochlad|\blad\w*\b.{0,80}\bhoch\b|veröffentlich|übertrag|sicher\w* auf"
+    r"|téléverse|déploi|publie|\bsub[ei]|despl[ie]|public[ao]|\bcaric|pubblic|загруз|выгруз|разверн"
+    r"|上传|部署|发布|备份|アップロード|デプロイ|公開|업로드|배포",
+    re.IGNORECASE,
+)
+"""Words with which users ask for something to be sent to a host."""
+_SENDS = re.compile(
+    r"\b(?:send|mail|e-?mail|share|submit|copy|forward|move|post|put|give|paste)(?:s|ed|ing)?\b"
+    r"|\bschick|\bsende|\bteil|kopier|\benvo[iy]|\benv[ií]|\bmanda|\binvia|отправ|发送|发给|送|보내",
+    re.IGNORECASE,
+)
+"""Words that ask for it only where the user names the file, too."""
+_WORD = re.compile(r"[^\W_]{3,}")
+
+
+def unasked_upload(call: ToolCall, request: str) -> Upload | None:
+    """What a call sends to a host that the user did not name and did not ask to send anything to.
+
+    Args:
+        call: The call.
+        request: The user's own words.
+    """
+    said = request.casefold()
+    for text, is_code in _scripts(call):
+        found = uploads(text)
+        if is_code:
+            found += [Upload(host=host, command=text) for host in code_hosts(text)]
+        for one in found:
+            if not _names(said, one.host) and not _is_asked(said, one):
+                return one
+    return None
+
+
+def _scripts(call: ToolCall) -> Iterator[tuple[str, bool]]:
+    """The commands and programs that a call runs; of programs that is said."""
+    arguments = call.parse_arguments()
+    runs = not _RUNNERS.isdisjoint(name_words(call.name))
+    if arguments is None:
+        if runs:
+            yield call.arguments, False
+        return
+    waiting: list[tuple[str, Json]] = list(arguments.items())
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting.extend(value.items())
+            continue
+        words = frozenset(name_words(key))
+        is_code = not words.isdisjoint(_CODE)
+        if isinstance(value, list):
+            texts = [one for one in value if isinstance(one, str)]
+            waiting.extend((key, one) for one in value if not isinstance(one, str))
+            if runs or not words.isdisjoint(_COMMANDS):
+                yield " ".join(map(_quoted, texts)), False
+            waiting.extend((key, one) for one in texts if any(map(str.isspace, one)))
+        elif isinstance(value, str) and (runs or is_code or not words.isdisjoint(_COMMANDS)):
+            yield value, is_code
+
+
+def _quoted(word: str) -> str:
+    """A word of a list of arguments; signs of the shell mean nothing there, but may be meant."""
+    return "'" + word.replace("'", "'\\''") + "'" if any(map(str.isspace, word)) else word
+
+
+def _names(said: str, host: str) -> bool:
+    """Whether the user named a host, its domain, or whose it is."""
+    host = host.casefold().strip("[].")
+    if host == UNKNOWN or not host:
+        return False
+    if re.search(rf"(?<![\w-]){re.escape(host)}(?![\w-])", said):
+        return True
+    labels = host.split(".")
+    if len(labels) < 2 or labels[-1].isdecimal():
+        return False
+    return ".".join(labels[-2:]) in said or (
+        len(labels[-2]) > 3 and labels[-2] in _WORD.findall(said)
+    )
+
+
+def _is_asked(said: str, upload: Upload) -> bool:
+    """Whether the user's words may ask for an upload of this."""
+    names = {PurePosixPath(word.lstrip("@")) for word in re.split(r"[\s=<>;]+", upload.command)}
+    named = any(path.name.casefold() in said for path in names if len(path.name) > 3)
+    if _SECRET.search(upload.command):
+        return named and (_ASKS.search(said) or _SENDS.search(said)) is not None
+    if _ASKS.search(said):
+        return True
+    stems = {path.stem.casefold() for path in names if len(path.stem) > 2}
+    return _SENDS.search(said) is not None and any(stem in said for stem in stems)
