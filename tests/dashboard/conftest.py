@@ -7,10 +7,10 @@ from pathlib import Path
 import httpx
 import pytest
 import yaml
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, ViewportSize, sync_playwright
 
 from tests.dashboard.demo import POLICY
-from tests.server.listening import in_process
+from tests.server.listening import OWNERS, in_terminal
 
 CHROMIUM = shutil.which("chromium")
 SIZE: ViewportSize = {"width": 1280, "height": 800}
@@ -30,14 +30,40 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("page")
     store = f"sqlite:///{folder / 'store.db'}"
     options = ("--config", str(write_settings(folder)), "--store", store)
-    with in_process(*options) as process:
+    with in_terminal(*options) as process:
         yield process.url
 
 
 @pytest.fixture(scope="session")
 def client(url: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=url, timeout=60) as client:
+    with httpx.Client(base_url=url, headers=OWNERS[url], timeout=60) as client:
         yield client
+
+
+def owner(url: str) -> StorageState:
+    """What a browser keeps of a login with the link of this server."""
+    kept = OWNERS[url]
+    name, _, value = kept["cookie"].partition("=")
+    return {
+        "cookies": [
+            {
+                "name": name,
+                "value": value,
+                "domain": "127.0.0.1",
+                "path": "/",
+                "expires": -1,
+                "httpOnly": True,
+                "secure": False,
+                "sameSite": "Strict",
+            }
+        ],
+        "origins": [
+            {
+                "origin": url,
+                "localStorage": [{"name": "taskshield-csrf", "value": kept["x-taskshield-csrf"]}],
+            }
+        ],
+    }
 
 
 @pytest.fixture(scope="package")
@@ -53,7 +79,9 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser, url: str) -> Iterator[Page]:
     """A tab of a new person. Every script error or refusal in it fails the test."""
-    context = browser.new_context(base_url=url, viewport=SIZE, reduced_motion="reduce")
+    context = browser.new_context(
+        base_url=url, viewport=SIZE, reduced_motion="reduce", storage_state=owner(url)
+    )
     context.set_default_timeout(15_000)
     tab = context.new_page()
     wrong = watched(tab)

@@ -15,7 +15,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
@@ -30,8 +29,8 @@ from taskshield.stores.memory import MemoryStore
 from taskshield.stores.open_store import open_store
 from taskshield.wiring import build_judge
 from tests.dashboard import demo
-from tests.dashboard.conftest import CHROMIUM, PHONE, SIZE, write_settings
-from tests.server.listening import in_process
+from tests.dashboard.conftest import CHROMIUM, PHONE, SIZE, owner, write_settings
+from tests.server.listening import in_terminal, person
 
 DAY = 60
 """Sessions of the last hours."""
@@ -49,8 +48,8 @@ def filled_server() -> Iterator[str]:
         store = f"sqlite:///{folder}/store.db"
         asyncio.run(work_a_day(store))
         options = ("--config", str(write_settings(Path(folder))), "--store", store)
-        with in_process(*options) as process:
-            with httpx.Client(base_url=process.url, timeout=60) as client:
+        with in_terminal(*options) as process:
+            with person(process, timeout=60) as client:
                 while client.get("/readyz").status_code != 200:
                     pass
                 demo.fill(client)
@@ -107,6 +106,7 @@ async def originals(
 def take(browser: Browser, url: str, folder: Path, theme: str) -> None:
     """All views in one theme."""
     context = browser.new_context(
+        storage_state=owner(url),
         base_url=url,
         viewport=SIZE,
         color_scheme="dark" if theme == "dark" else "light",

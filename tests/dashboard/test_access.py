@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser, Page, expect
 
 from tests.dashboard import demo
-from tests.dashboard.conftest import PHONE, SIZE, watched
+from tests.dashboard.conftest import PHONE, SIZE, owner, watched
 from tests.server.listening import SCRIPT, in_process
 
 VIEWS = {
@@ -44,6 +44,7 @@ def opened(page: Page, view: str) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious(browser: Browser, url: str, theme: str) -> None:
     context = browser.new_context(
+        storage_state=owner(url),
         base_url=url,
         viewport=SIZE,
         color_scheme="dark" if theme == "dark" else "light",
@@ -63,7 +64,9 @@ def test_axe_finds_nothing_serious(browser: Browser, url: str, theme: str) -> No
 
 
 def test_a_phone_is_wide_enough(browser: Browser, url: str) -> None:
-    context = browser.new_context(base_url=url, viewport=PHONE, has_touch=True, is_mobile=True)
+    context = browser.new_context(
+        storage_state=owner(url), base_url=url, viewport=PHONE, has_touch=True, is_mobile=True
+    )
     page = context.new_page()
     for view in VIEWS:
         opened(page, view)
@@ -131,7 +134,7 @@ def test_reduced_motion_is_respected(page: Page) -> None:
 
 @pytest.mark.parametrize("view", ["live", "health", "benchmarks"])
 def test_the_layout_does_not_shift(browser: Browser, url: str, view: str) -> None:
-    context = browser.new_context(base_url=url, viewport=SIZE)
+    context = browser.new_context(storage_state=owner(url), base_url=url, viewport=SIZE)
     context.add_init_script(
         """window.shift = 0;
         new PerformanceObserver((list) => {

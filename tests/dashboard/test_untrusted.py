@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from taskshield.core.safe_text import visible
 from tests.dashboard import demo
+from tests.dashboard.conftest import owner
 
 MARKUP = (
     '<img src=x onerror="alert(1)"><script>alert(2)</script>'
@@ -145,7 +146,7 @@ def test_the_page_requests_only_its_own_server(page: Page, url: str) -> None:
 
 
 def test_injected_markup_cannot_run(browser: Browser, url: str) -> None:
-    tab = browser.new_page(base_url=url)
+    tab = browser.new_page(base_url=url, storage_state=owner(url))
     tab.goto("/#/live")
     expect(tab.locator(".connection")).to_have_text("live")
     tab.evaluate(

@@ -16,6 +16,15 @@ from taskshield.server.operations.logs import log
 from taskshield.server.operations.metrics import Metrics
 
 REQUEST_ID = "x-request-id"
+_HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+"""Headers of every response that does not set them itself, as the dashboard and providers may."""
 
 
 class RequestMiddleware:
@@ -73,7 +82,7 @@ class RequestMiddleware:
 
 
 class _ResponseSender:
-    """Sends the response, and adds the id by which the request is found in the logs."""
+    """Sends the response with its id, by which the logs name it, and with `_HEADERS`."""
 
     def __init__(self, send: Send, id: str) -> None:
         self._send = send
@@ -83,5 +92,8 @@ class _ResponseSender:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            MutableHeaders(scope=message)[REQUEST_ID] = self.id
+            headers = MutableHeaders(scope=message)
+            headers[REQUEST_ID] = self.id
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
         await self._send(message)

@@ -3,11 +3,10 @@
 import { get, login, logout, me, whenLoggedOut } from "./api.js";
 import { fill, h, icon } from "./dom.js";
 import { failure, toast, wordsOf } from "./notices.js";
-import { wordsOfFragment } from "./routes.js";
+import { isLink, tokenOfLink, wordsOfFragment } from "./routes.js";
 import { connect, connected, disconnect, on } from "./stream.js";
 import { applyTheme, themeButton } from "./theme.js";
 import { LiveView } from "./view_live.js";
-import { showLogin, tokenOfLink } from "./view_login.js";
 import { said } from "./visible.js";
 
 /** @typedef {import("./routes.js").View} View */
@@ -65,6 +64,7 @@ async function start() {
   }
   if (known.login === "needed") {
     leave();
+    const { showLogin } = await import("./view_login.js");
     showLogin(app, start, { link: known.link ?? false, problem });
     return;
   }
@@ -187,7 +187,7 @@ async function goodbye() {
 }
 
 applyTheme();
-addEventListener("hashchange", () => (location.hash.startsWith("#/login/") ? start() : route()));
+addEventListener("hashchange", () => (isLink() ? start() : route()));
 document.querySelector(".skip")?.addEventListener("click", (event) => {
   event.preventDefault();
   document.getElementById("main")?.focus();
@@ -200,5 +200,6 @@ whenLoggedOut(() => {
   start();
 });
 // A browser may load a page before the person opens it. That must not use up the link.
-if (document.prerendering) document.addEventListener("prerenderingchange", start, { once: true });
+if (Reflect.get(document, "prerendering"))
+  document.addEventListener("prerenderingchange", start, { once: true });
 else start();

@@ -1,5 +1,7 @@
 /** Where things are in the page: addresses in the fragment. */
 
+const LINK = "#/login/";
+
 /**
  * @typedef {object} View
  * @property {string} title
@@ -25,6 +27,23 @@ export function wordsOfFragment(fragment) {
  */
 export function sessionLink(id, number) {
   return `#/sessions/${encodeURIComponent(id)}${number === undefined ? "" : `/${number}`}`;
+}
+
+/** Whether the link that the server printed was opened. */
+export function isLink() {
+  return location.hash.startsWith(LINK);
+}
+
+/**
+ * The token of the link that opened this page. It leaves the address and the history at once.
+ *
+ * @returns {string | null}
+ */
+export function tokenOfLink() {
+  if (!isLink()) return null;
+  const token = location.hash.slice(LINK.length);
+  history.replaceState(null, "", location.pathname);
+  return token;
 }
 
 /** @param {string} word */

@@ -5,20 +5,6 @@ import { fill, h, icon } from "./dom.js";
 import { wordsOf } from "./notices.js";
 import { said } from "./visible.js";
 
-const LINK = "#/login/";
-
-/**
- * The token of the link that opened this page. It leaves the address and the history at once.
- *
- * @returns {string | null}
- */
-export function tokenOfLink() {
-  if (!location.hash.startsWith(LINK)) return null;
-  const token = location.hash.slice(LINK.length);
-  history.replaceState(null, "", location.pathname);
-  return token;
-}
-
 /**
  * @param {HTMLElement} place
  * @param {() => void} entered called once the login succeeded
