@@ -136,7 +136,7 @@ def _read_lines(raw: bytes, text: bytes) -> Event:
                 plain = plain and decoded.encode() in value
             case b"event":
                 names.append(decoded)
-            case b"" | b"id" | b"retry" if decoded.isprintable():
+            case b"" | b"id" | b"retry" if decoded.isprintable() and "{" not in decoded:
                 others.append(line)
             case _:
                 plain = False  # other readers may take it for something

@@ -23,6 +23,7 @@ from taskshield.adapters.proxy.stream_gate import Disposition, Payload
 from taskshield.adapters.proxy.strict_json import check_members
 from taskshield.adapters.proxy.usage import added
 
+_CHUNK = "chat.completion.chunk"
 _LEGACY = -1
 """The number of a call in the deprecated `function_call`, which has none of its own."""
 _ONCE = ("id", "type")
@@ -52,6 +53,8 @@ class ChatAssembly:
         self._head.update((key, value) for key, value in members if value is not None)
         acts = any(_acts(choice) for choice in choices)
         same = all(one is other for one, other in zip(choices, payload["choices"], strict=True))
+        if acts and payload.get("object") != _CHUNK:
+            same, payload = False, {**payload, "object": _CHUNK}  # others are left out by an SDK
         return "buffer" if acts else "pass", payload if same else {**payload, "choices": choices}
 
     def is_complete(self) -> bool:
@@ -157,6 +160,7 @@ class ChatOutlet:
 
     def __init__(self) -> None:
         self._head: Body = {}
+        self._seen: set[int] = set()
         self._with_role: set[int] = set()
         self._with_text: set[int] = set()
         self._needs_gap: set[int] = set()  # choices with text of an earlier round
@@ -169,14 +173,15 @@ class ChatOutlet:
             return
         self._note_head(payload)
         for choice in payload["choices"]:
-            self._note_delta(choice["index"], choice["delta"])
+            self._seen.add(choice["index"])
+            self._note_delta(choice["index"], choice.get("delta") or {})
 
     def renumber(self, payload: Body) -> list[Body]:
         """A chunk in the client's numbering; empty where nothing is left of it."""
         if payload.get("error"):
             return [payload]
         choices = [self._choice(choice) for choice in payload["choices"]]
-        kept = [choice for choice in choices if choice["delta"] or choice.get("finish_reason")]
+        kept = [choice for choice in choices if self._has_use(choice)]
         usage = payload.get("usage")
         if choices and not kept and usage is None:
             return []
@@ -242,6 +247,12 @@ class ChatOutlet:
             ]
         self._note_delta(number, delta)
         return {**choice, "delta": delta}
+
+    def _has_use(self, choice: Body) -> bool:
+        """Whether the client learns anything from a piece, if only that there is such a choice."""
+        new = choice["index"] not in self._seen
+        self._seen.add(choice["index"])
+        return new or bool(choice["delta"]) or bool(choice.get("finish_reason"))
 
     def _note_head(self, chunk: Body) -> None:
         """All chunks of an answer share these."""

@@ -16,7 +16,11 @@ from taskshield.adapters.conversations.response_items import (
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.proxy.exchange import Body
 from taskshield.adapters.proxy.json_edits import without
-from taskshield.adapters.proxy.strict_json import check_members, is_misspelled
+from taskshield.adapters.proxy.strict_json import (
+    check_has_no_call,
+    check_members,
+    is_misspelled,
+)
 from taskshield.core.errors import ConversationError
 from taskshield.core.messages import digest
 
@@ -51,8 +55,7 @@ def check_item(field: Field) -> None:
         check_members(field, *_WRITTEN)
     elif kind in TEXTS | SILENT:
         check_members(field, "content")
-        for part in field["content"].elements() if kind in TEXTS else ():
-            check_members(part)
+        check_has_no_call(field["content"])
 
 
 def calls_of(items: Sequence[Body]) -> list[int]:

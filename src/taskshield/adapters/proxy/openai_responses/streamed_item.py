@@ -1,6 +1,6 @@
 """One item of a Responses stream, with all that the events say of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from taskshield.adapters.parsing.json_reader import Field
@@ -12,8 +12,8 @@ _UNANNOUNCED: Body = {"type": "message", "role": "assistant", "content": []}
 """What texts belong to that no item was announced for."""
 _CHANGING = frozenset({"id", "status"})
 """Members that may be others in another event, because nothing is done by them."""
-_NOT_WRITTEN = frozenset({"type", "item_id", "delta", "obfuscation", "call_id"})
-"""Texts in an event that no model wrote."""
+_LABELS = frozenset({"type", "id", "item_id", "call_id", "status", "delta", "obfuscation", "name"})
+"""Members of an item or an event that no model wrote as a part of what is to be done."""
 
 
 class StreamedItem:
@@ -22,6 +22,7 @@ class StreamedItem:
     def __init__(self) -> None:
         self._versions: list[Body] = []
         self._pieces: dict[tuple[object, ...], list[str]] = {}
+        self._labels: list[Body] = []
         self._texts: set[str] = set()
 
     @property
@@ -45,9 +46,8 @@ class StreamedItem:
         if isinstance(members.get("delta"), str):
             piece = (kind, *(each if isinstance(each, int) else None for each in place))
             self._pieces.setdefault(piece, []).append(str(members["delta"]))
-        for key, value in members.items():
-            if key not in _NOT_WRITTEN:
-                self._texts.update(_texts(value))
+        self._texts.update(_written(members))
+        self._labels.append({key: members.get(key) for key in ("name", "call_id")})
 
     def whole(self) -> Body:
         """The item with everything that was said of it.
@@ -70,11 +70,11 @@ class StreamedItem:
 
     def _check(self, said: set[str]) -> None:
         last = self.newest
-        for version in self._versions[:-1]:
+        for version in [*self._versions[:-1], *self._labels]:
             early = {key: value for key, value in version.items() if key not in _CHANGING}
             if not _agrees(early, last):
                 raise WireFormatError("the events of a stream contradict each other about a call")
-        if not said <= {*_texts(last), ""}:
+        if not said <= {*_written(last), ""}:
             raise WireFormatError("a call is not what was written for it")
 
 
@@ -88,6 +88,11 @@ def _agrees(early: Any, last: Any) -> bool:
         pairs = zip(early, last, strict=False)
         return len(early) <= len(last) and all(_agrees(one, other) for one, other in pairs)
     return bool(early == last)
+
+
+def _written(members: Mapping[str, Any]) -> Iterator[str]:
+    """All texts in an item or an event, but for its labels."""
+    return _texts({key: value for key, value in members.items() if key not in _LABELS})
 
 
 def _texts(value: Any) -> Iterator[str]:
