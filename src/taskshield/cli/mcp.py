@@ -19,9 +19,8 @@ if TYPE_CHECKING:  # an extra
     from taskshield.integrations.mcp import Checks, Pins, Target
 
 _DESCRIPTION = """\
-Guard MCP servers: calls of tools are checked before they reach a server,
-results before the agent reads them, and descriptions of tools when they are
-listed. Everything else is forwarded as it is.
+Guard MCP servers: calls of tools are checked before they reach a server, and
+everything that a server says before the client gets it.
 """
 _EPILOG = """\
 MCP does not transmit the user's task. Give it with --task, or name a session

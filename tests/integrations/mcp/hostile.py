@@ -26,9 +26,15 @@ HARMLESS: dict[str, dict[str, Any]] = {
 MIB = 1024 * 1024
 
 
+def params_of(message: dict[str, Any]) -> dict[str, Any]:
+    """The params of a request."""
+    given = message.get("params")
+    return given if isinstance(given, dict) else {}
+
+
 def how_of(message: dict[str, Any]) -> str:
     """What the request asks the server to do."""
-    params = message.get("params") or {}
+    params = params_of(message)
     for name in ("arguments", "_meta", "clientInfo"):
         given = params.get(name)
         if isinstance(given, dict):
@@ -47,7 +53,10 @@ def lines(message: dict[str, Any]) -> Iterator[str]:
     """What the server writes after a request."""
     id, method, how = message["id"], message["method"], how_of(message)
     scene = orders.SCENES.get(how)
-    if scene is not None and scene.method == method:
+    echo = (params_of(message).get("_meta") or {}).get("echo")
+    if isinstance(echo, list):
+        yield from (str(each).replace("ID", json.dumps(id)) for each in echo)
+    elif scene is not None and scene.method == method:
         for each in scene.before:
             yield json.dumps({"jsonrpc": "2.0", **each})
         answer = {"result": scene.result} if scene.error is None else {"error": scene.error}
@@ -128,7 +137,7 @@ MISCHIEF: dict[str, Any] = {
     "nothing as id": _raw('{"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "x"}}'),
     "list of answers": _raw('[{"jsonrpc": "2.0", "id": ID, "result": {}}]'),
     "two answers": lambda id: iter([answered(id, result=HARMLESS["tools/call"])] * 2),
-    "answers nobody asked for": lambda id: iter(
+    "answers without requests": lambda id: iter(
         [*(answered(n, result={}) for n in range(900, 1000)), answered(id, result={"content": []})]
     ),
     "lost connection": _raw(
@@ -157,15 +166,27 @@ def main() -> None:
 
 
 @asynccontextmanager
-async def over_http(*, stream: bool = False) -> AsyncIterator[str]:
-    """The address of the same server over HTTP, with answers as JSON or as streams."""
+async def over_http(
+    *, stream: bool = False, streams: list[str] | None = None
+) -> AsyncIterator[str]:
+    """The address of the same server over HTTP, with answers as JSON or as streams.
+
+    Args:
+        stream: Whether answers are streams.
+        streams: Gets the heads of the requests that open a stream; the server ends each at once.
+    """
+
+    opened = [] if streams is None else streams
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
         size = [line.split(":")[1] for line in head.split("\r\n") if "content-length" in line]
         body = await reader.readexactly(int(size[0])) if size else b""
         message = json.loads(body) if body else {}
-        if "id" in message and "method" in message and message["method"] != "silent":
+        if head.startswith("get"):
+            opened.append(head)
+            data, top = b"retry: 0\n\n", "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+        elif "id" in message and "method" in message and message["method"] != "silent":
             wanted = list(lines(message))
             if stream:
                 given = "".join(f"event: message\ndata: {each}\n\n" for each in wanted)
@@ -174,6 +195,8 @@ async def over_http(*, stream: bool = False) -> AsyncIterator[str]:
                 given, kind = wanted[-1] if wanted else "", "application/json"
             data = given.encode("utf-8", "surrogatepass")
             top = f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {len(data)}\r\n"
+            top += "mcp-session-id: s1\r\n" if message["method"] == "initialize" else ""
+            top += "content-encoding: gzip\r\n" if how_of(message) == "compressed" else ""
         else:
             data, top = b"", "HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n"
         writer.write(f"{top}connection: close\r\n\r\n".encode() + data)

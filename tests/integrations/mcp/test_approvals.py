@@ -138,7 +138,7 @@ def asked_by(answer: dict[str, Any]) -> str:
     return str(key)
 
 
-def test_an_answer_to_a_question_that_nobody_was_asked_does_not_count() -> None:
+def test_an_answer_to_a_question_that_was_never_asked_does_not_count() -> None:
     async def scene() -> None:
         async with tapped(by=judge(), policy=ESCALATE) as tap:
             evil = {"to": "eve@evil.example"}
@@ -212,7 +212,7 @@ def test_a_server_cannot_ask_in_the_name_of_the_gateway_nor_see_its_answers() ->
         seen.append(ctx.params)
         schema = {"type": "object", "properties": {}}
         form = ElicitRequestFormParams(message="Sure?", requested_schema=schema)
-        asked = {f"{KEY}/1": ElicitRequest(params=form), "own": ElicitRequest(params=form)}
+        asked: Any = {f"{KEY}/1": ElicitRequest(params=form), "own": ElicitRequest(params=form)}
         return InputRequiredResult(input_requests=asked, request_state="s1")
 
     async def scene() -> None:

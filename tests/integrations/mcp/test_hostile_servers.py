@@ -9,7 +9,7 @@ import pytest
 
 from taskshield.integrations.mcp import Address, Command
 from tests.integrations.mcp import hostile
-from tests.integrations.mcp.wiretap import STDIO, Wiretap, tapped
+from tests.integrations.mcp.wiretap import STDIO, tapped
 
 UNREADABLE = [
     *("result that is a text", "result that is a list", "result that is nothing", "no result"),
@@ -59,8 +59,8 @@ def test_an_answer_without_an_id_is_for_the_only_request(how: str) -> None:
     assert found[how]["error"]["message"] == BAD_ANSWER
 
 
-def test_more_answers_than_requests_harm_nobody() -> None:
-    names = ["two answers", "answers nobody asked for"]
+def test_more_answers_than_requests_do_no_harm() -> None:
+    names = ["two answers", "answers without requests"]
     found = asyncio.run(answers(names, None))
     assert all("content" in found[name]["result"] for name in names)
 
@@ -90,7 +90,7 @@ def test_a_server_that_dies_while_it_is_called_is_an_error() -> None:
     asyncio.run(scene())
 
 
-def test_a_result_with_too_many_blocks_is_withheld_and_holds_up_nobody() -> None:
+def test_a_result_with_too_many_blocks_is_withheld_and_other_clients_go_on() -> None:
     async def scene() -> None:
         async with tapped() as one, tapped() as other:
             waits: list[float] = []
@@ -179,12 +179,19 @@ def test_an_answer_in_small_drops_does_not_take_quadratic_time(tmp_path: Path) -
     asyncio.run(scene())
 
 
-def test_a_client_that_taps_a_wire_gets_answers() -> None:
-    async def scene(tap: Wiretap) -> None:
-        assert (await tap.ask("ping", {}))["result"] == {}
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_compressed_answer_is_an_error(stream: bool) -> None:
+    found = asyncio.run(answers(["compressed"], stream))
+    assert found["compressed"]["error"]["message"] == BAD_ANSWER
 
-    async def all_of_it() -> None:
-        async with tapped() as tap:
-            await scene(tap)
 
-    asyncio.run(all_of_it())
+def test_a_server_that_ends_its_stream_at_once_is_not_asked_without_end() -> None:
+    streams: list[str] = []
+
+    async def scene() -> None:
+        async with hostile.over_http(streams=streams) as url, tapped(Address(url=url)) as tap:
+            await tap.note("notifications/initialized")
+            await asyncio.sleep(1.2)
+
+    asyncio.run(scene())
+    assert 1 <= len(streams) <= 3

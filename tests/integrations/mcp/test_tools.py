@@ -239,7 +239,8 @@ def listed_by(*definitions: dict[str, Any], **more: Any) -> tuple[list[str], dic
     async def scene() -> Any:
         async with AsyncShield(judge()) as shield:
             gateway = Gateway(NOWHERE, LocalChecks(shield))
-            tools = [{"inputSchema": {"type": "object"}, **each} for each in definitions]
+            schema: dict[str, Any] = {"inputSchema": {"type": "object"}}
+            tools = [{**schema, **each} for each in definitions]
             return await gateway.inventory.listed({"tools": tools, **more})
 
     page = asyncio.run(scene())
@@ -284,7 +285,7 @@ def test_a_tool_that_is_listed_twice_is_one_tool() -> None:
     assert listed_by({"name": "send"}, {"name": "send"}) == (["send"], {})
 
 
-def test_tools_on_several_pages_are_told_apart_from_each_other_and_not_from_themselves() -> None:
+def test_tools_on_several_pages_are_compared_with_others_and_not_with_themselves() -> None:
     async def scene() -> None:
         async with AsyncShield(judge()) as shield:
             gateway = Gateway(NOWHERE, LocalChecks(shield))
@@ -338,7 +339,8 @@ def test_lists_of_prompts_and_resources_are_reviewed_one_by_one_where_that_is_ne
                 assert await listings.reviewed(reviewer, method, {member: items[:1]}) == {
                     member: items[:1]
                 }
-                for wrong in ({}, {member: "x"}, {member: [7]}, {member: [{}] * 2001}):
+                wrongs: Any = ({}, {member: "x"}, {member: [7]}, {member: [{}] * 2001})
+                for wrong in wrongs:
                     with pytest.raises(MCPError, match="wrapped server"):
                         await listings.reviewed(reviewer, method, wrong)
 

@@ -69,6 +69,10 @@ class Wiretap:
         given = {"name": "get_it", "arguments": {"how": how}}
         return await self.ask("tools/call", given, within)
 
+    async def note(self, method: str) -> None:
+        """Send a notification."""
+        await self._send({"method": method})
+
     async def _send(self, message: dict[str, Any]) -> None:
         made = jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **message})
         await self._write.send(SessionMessage(made))

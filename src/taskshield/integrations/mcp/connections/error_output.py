@@ -1,7 +1,7 @@
 """What a wrapped server writes to its standard error: passed on, made safe and not without end.
 
 A thread reads it, so that a reader of the gateway's own standard error who does not read holds up
-nobody but that server.
+only that server.
 """
 
 import os

@@ -92,7 +92,7 @@ class FromServer:
             await pending.channel.notify(method, {**passed, "_meta": meta})
 
     async def on_unreadable(self, error: Exception) -> None:
-        """Note a message that is not MCP. If it can only be one answer, nobody waits for it."""
+        """Note a message that is not MCP. If it can only be one answer, its request ends."""
         if not self._warned:
             self._warned = True
             _log.warning("ignored output of the wrapped server that is not MCP")

@@ -1,4 +1,4 @@
-"""The greeting of a server: its instructions are for the agent, its names for whoever looks."""
+"""The greeting of a server: its instructions are for the agent, its names for people."""
 
 import logging
 import re

@@ -15,8 +15,6 @@ _FRAGMENT = 3
 """Most words of a text that is no sentence."""
 _SYLLABLE = 3
 """Longest average text that may be part of a word."""
-_HALVES = 2
-"""Most longer texts whose cuts may go through words."""
 
 
 def across(texts: Iterable[str], *, loose: bool = True) -> Iterator[str]:
@@ -53,9 +51,15 @@ def _together(pieces: list[str]) -> Iterator[str]:
         return
     words = (piece.strip(_MARKS) if is_fragment(piece) else piece for piece in pieces)
     yield " ".join(" ".join(words).split())
-    letters = sum(map(len, pieces))
-    if len(pieces) <= _HALVES or letters <= _SYLLABLE * len(pieces):
+    if sum(map(len, pieces)) <= _SYLLABLE * len(pieces) or _is_cut(pieces):
         yield "".join(pieces)
+
+
+def _is_cut(pieces: list[str]) -> bool:
+    """Whether two texts may be the parts of one that was cut within a word."""
+    if len(pieces) != 2 or not pieces[0][-1:].isalpha():
+        return False
+    return pieces[1][:1].islower() or pieces[0][-1:].isupper()
 
 
 def _starts_anew(before: str, text: str) -> bool:

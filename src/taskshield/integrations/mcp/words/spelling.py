@@ -5,8 +5,10 @@ Owns what counts as a name that says nothing. Pure, and linear in the length of 
 
 import re
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-"""A word of a name: camel case and every sign between letters divide."""
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+"""A word of a name: every sign between letters divides."""
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Where a word begins in camel case."""
 _PLAIN = re.compile(r"[\w$./:#@+-]{0,64}", re.ASCII)
 """What a name is written with."""
 _FEW = 3
@@ -15,12 +17,12 @@ _FEW = 3
 
 def spelled(name: str) -> str:
     """The words of a name, with blanks between them."""
-    return " ".join(_WORD.findall(name))
+    return " ".join(_WORD.findall(_HUMP.sub(" ", name)))
 
 
 def is_plain(text: str) -> bool:
     """Whether this is a short name, which says nothing by itself."""
-    return _PLAIN.fullmatch(text) is not None and len(_WORD.findall(text)) <= _FEW
+    return _PLAIN.fullmatch(text) is not None and len(spelled(text).split()) <= _FEW
 
 
 def readings(text: str) -> list[str]:
