@@ -69,6 +69,7 @@ def units(pattern: re.Pattern[Any]) -> list[Unit]:
         for one in starts:
             found[Unit("", one, "\x00")] = None
             found[Unit("a ", f"{one} ", "")] = None
+            found[Unit("", f"{one} ", "qz")] = None
             found[Unit("", f"{one}\n", "")] = None
     for unit in GENERIC:
         found[Unit("", unit, "\x00")] = None

@@ -130,7 +130,7 @@ def test_orders_without_blanks_are_found_as_well(
 CLEAN = (
     "Thanks😀See you on Friday 🎉🎉 at the lake! Bring cake🍰and tea🍵 if you like.",
     "Die Be\u00adnut\u00adzer\u00adver\u00adwal\u00adtung war gestern ge\u00adschlos\u00adsen.",
-    "The in\u00adfor\u00adma\u00adtion was typeset with not\u00adwith\u00adstand\u00ading soft hy\u00adphens.",
+    "The in\u00adfor\u00adma\u00adtion has not\u00adwith\u00adstand\u00ading soft hyphens.",
     "회의는 목요일 10시에 시작합니다.\u3164\u3164다음 주에 뵙겠습니다.",
     "می\u200cخواهم به شما بگویم که جلسه روز پنجشنبه است.",
     "⠀⠀⠀⣀⣤⣤⣀⠀⠀⠀\n⠀⣴⣿⣿⣿⣿⣦⠀\n⠀⠻⣿⣿⣿⣿⠟⠀",
@@ -182,5 +182,5 @@ def test_a_glued_sentence_is_read_with_blanks_and_keeps_its_place(sign: str) -> 
 
 
 def test_plain_text_is_not_called_disguised() -> None:
-    text = f"{BEFORE}See https://a.example/b%20c?d=e, <b>bold</b> &amp; ＡＢＣ ver\u00adant\u00adwortlich."
+    text = f"{BEFORE}See https://a.example/b%20c?d=e, <b>bold</b> &amp; ＡＢＣ re\u00adsponsible."
     assert not any(segment.disguised for segment in segments(text))

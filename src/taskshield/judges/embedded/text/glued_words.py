@@ -28,7 +28,7 @@ _ADDRESS = 200
 
 _LINE = re.compile(r"[^\n\x1e]+")
 _MARKS = re.compile(f"[{HINT}{GAP}]++")
-_HINTS = re.compile(rf"[^\W_]++(?:{HINT}++[^\W_]++)++")
+_HINTS = re.compile(rf"(?<![^\W_])[^\W_]++(?:{HINT}++[^\W_]++)++")
 _PLAIN = r"\w!-{}~€£§°“”‘’«»„…–"
 _ODD = rf"[^\s\x1e{_PLAIN}]"
 """A sign that no address, name or price has."""
