@@ -22,6 +22,9 @@ _PLACES = 8
 _TRIES = 4096
 """Occurrences of a common word that are searched; bounds the work on flooded output."""
 _GRAM_TRIES = 512
+_COMPARED = 1 << 18
+"""Words that are compared at all occurrences together: a long value that repeats one word would
+otherwise be compared as a whole at each of them."""
 _GRAMS = 200
 """Four-word stretches of a long text that are searched, evenly spread over it."""
 _BY_CHANCE = 0.1
@@ -126,7 +129,7 @@ class TextIndex:
             if not here:
                 return []
         found: dict[TextLocation, None] = {}
-        for at in occurrences[:tries]:
+        for at in occurrences[: max(_PLACES, min(tries, _COMPARED // len(words)))]:
             start = at - rarest - self._forgotten
             end = start + len(words)
             if tuple(self._words[start:end]) != words:

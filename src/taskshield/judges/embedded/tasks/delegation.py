@@ -280,10 +280,8 @@ _OURS = re.compile(
     r"\b(?:i|we)\s+(?!(?:\w+\s+)?(?:want|need|like|would)\b[^,;.]{0,100}\byou\b)[^,;.]{0,40}$",
     _FLAGS,
 )
-_WHERE = re.compile(
-    r"\A\s++(?:for\s++)?((?:in|on|under|at)\s++(?!order\b|time\b|total\b)\S.*)", re.DOTALL
-)
-_PREPOSITION = re.compile(r"\A(?:in|on|by|under|at|of|from)\s+", _FLAGS)
+_NEAR = re.compile(r"(?s)\A\s++(?:for\s)?((?:in|on|under|at)\s++(?!(?:order|time|total)\b)\S.*)")
+_AT = re.compile(r"\A(?:in|on|by|under|at|of|from)\s+", _FLAGS)
 _ANCHOR = re.compile(r"[A-Z\d'\"“‘/_]|\b(?:in|on|from|of|my|our)\s")
 
 
@@ -364,7 +362,7 @@ def _source(clause: str, match: re.Match[str], before: str) -> str:
         return _resolved(who.strip(), clause[match.end() :], before)
     place = next(name for name, found in groups.items() if found is not None)
     phrase = _phrase(clause, match.start(place))
-    bare = _PREPOSITION.sub("", phrase)
+    bare = _AT.sub("", phrase)
     if _PRONOUN.match(bare) or _OWNED.match(bare) is not None and not _anchored(bare):
         spoken_of = _spoken_of(before)
         return bare if spoken_of is None else f"{bare} ({spoken_of})"
@@ -373,7 +371,7 @@ def _source(clause: str, match: re.Match[str], before: str) -> str:
 
 def _resolved(who: str, rest: str, before: str) -> str:
     """The source, with the place where it was named, or the sentence that a pronoun refers to."""
-    where = _WHERE.match(rest)
+    where = _NEAR.match(rest)
     said = f"{who} {_phrase(where[1], 0)}" if where is not None else who
     if _PRONOUN.match(who):
         spoken_of = _spoken_of(before)

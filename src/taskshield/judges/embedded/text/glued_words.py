@@ -23,6 +23,8 @@ _SHARE = 0.2
 """The share of function words in a sentence; mostly it is twice as high."""
 _DIFFERENT = 3
 """Different function words in a sentence with visible signs for blanks. A table has fewer."""
+_WINDOW = 16
+"""Words that are looked at together."""
 _ADDRESS = 200
 """Characters before words in which the beginning of an address is looked for."""
 
@@ -59,11 +61,21 @@ def mark_edits(text: str) -> Iterator[Edit]:
         return
     for line in _LINE.finditer(text):
         hinted = list(_HINTS.finditer(text, *line.span()))
-        parts = _are_words([one for found in hinted for one in _MARKS.split(found[0].lower())])
-        long = {at for found in hinted if len(found[0]) > _LONGEST for at in range(*found.span())}
+        pieces = [(found, piece) for found in hinted for piece in _MARKS.split(found[0].lower())]
+        parted = {found.span() for found in hinted if len(found[0]) > _LONGEST}
+        for window in _windows(len(pieces)):
+            if _are_words([piece for _, piece in pieces[window]]):
+                parted.update(found.span() for found, _ in pieces[window])
+        blanks = {at for span in parted for at in range(*span)}
         for mark in _MARKS.finditer(text, *line.span()):
-            blank = parts or GAP in mark[0] or mark.start() in long
+            blank = GAP in mark[0] or mark.start() in blanks
             yield Edit(*mark.span(), " " * len(mark[0]) if blank else "")
+
+
+def _windows(count: int) -> Iterator[slice]:
+    """Stretches of so many pieces: what stands before and after a sentence does not hide it."""
+    for start in range(0, max(1, count - _WINDOW // 2), _WINDOW // 2):
+        yield slice(start, start + _WINDOW)
 
 
 def _are_words(pieces: Sequence[str]) -> bool:
@@ -83,12 +95,11 @@ def are_parted(before: str, edit: Edit) -> bool:
 def separated_edits(text: str) -> Iterator[Edit]:
     """Make blanks of visible signs between the words of a sentence."""
     found = [
-        Edit(match.start() + sign.start(), match.start() + sign.end(), " ")
+        edit
         for number, pattern in enumerate(_PARTED)
         for match in pattern.finditer(text)
-        if _is_sentence(_BETWEEN[number].split(match[0].lower()), _DIFFERENT - (not number))
-        and (number < 2 or not _is_address(text, *match.span()))
-        for sign in _BETWEEN[number].finditer(match[0])
+        if number < 2 or not _is_address(text, *match.span())
+        for edit in _sentence_edits(match, _BETWEEN[number], _DIFFERENT - (not number))
     ]
     if not text.isascii():
         found += _emoji_edits(text)
@@ -97,6 +108,22 @@ def separated_edits(text: str) -> Iterator[Edit]:
         if edit.start >= done:
             yield edit
             done = edit.end
+
+
+def _sentence_edits(
+    match: re.Match[str], between: re.Pattern[str], different: int
+) -> Iterator[Edit]:
+    """Blanks for the signs between words, in those stretches that are sentences."""
+    signs = [sign.span() for sign in between.finditer(match[0])]
+    starts, ends = [0, *(end for _, end in signs)], [*(start for start, _ in signs), len(match[0])]
+    words = [match[0][start:end].lower() for start, end in zip(starts, ends, strict=True)]
+    chosen: set[int] = set()
+    for window in _windows(len(words)):
+        if _is_sentence(words[window], different):
+            chosen.update(range(*window.indices(len(signs) + 1)))
+    for number, (start, end) in enumerate(signs):
+        if number in chosen and number + 1 in chosen:
+            yield Edit(match.start() + start, match.start() + end, " ")
 
 
 def _emoji_edits(text: str) -> Iterator[Edit]:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from taskshield.judges.embedded.grammar.language import is_english
 from taskshield.judges.embedded.text.braille_morse import spelled
 from taskshield.judges.embedded.text.control_characters import shown
-from taskshield.judges.embedded.text.tracked_text import BREAK, Edit, Rewriting
+from taskshield.judges.embedded.text.tracked_text import BREAK, Edit, LinkEdit, Rewriting
 
 _LEVELS = 2  # what is encoded more often stays as it is
 _PAYLOAD = 16  # characters; shorter tokens are not decoded
@@ -68,15 +68,6 @@ def edits(text: str) -> Iterator[Edit]:
         yield from _spread(found)
         done = found.end
     yield from _letters(text, plain, done, len(text))
-
-
-def are_disguised(before: str, edit: Edit) -> bool:
-    """Whether an edit shows disguised words, not those of a link or letters of another width."""
-    return not isinstance(edit, _OfLink) and _WIDE.fullmatch(before, edit.start, edit.end) is None
-
-
-class _OfLink(Edit):
-    """Words in a link, where percent signs are no disguise."""
 
 
 def _found(text: str, levels: int) -> Iterator[Edit]:  # they may overlap
@@ -233,7 +224,7 @@ def _percents(text: str, levels: int) -> Iterator[Edit]:
         token = match[0] if "%20" in match[0] else match[0].replace("+", " ")
         words = _read(unquote_to_bytes(token), levels)
         if words is not None and (not link or words.count(" ") >= _SENTENCE):
-            yield (_OfLink if link else Edit)(*match.span(), words)
+            yield (LinkEdit if link else Edit)(*match.span(), words)
 
 
 def _decoded(token: str, levels: int) -> str | None:
@@ -284,7 +275,6 @@ _TWINS = str.maketrans(_ODD, _EVEN)
 _ODD_WORD = re.compile(rf"(?<![^\W\d_])[{_LATIN}]*+[{_ODD}][{_LATIN}{_ODD}]*+(?![^\W\d_])")
 _FOREIGN = re.compile(rf"[^\W\d_{_LATIN}{_ODD}]")
 _ROMAN = re.compile("[A-Za-z]")
-_WIDE = re.compile("[\uff21-\uff3a\uff41-\uff5a]")
 _FLAGS = re.compile("[\U0001f1e6-\U0001f1ff](?: ?[\U0001f1e6-\U0001f1ff]){4,}+")
 _TYPES = "1d2c-1d6a 2071-2138 213c-217f 24b6-24e9 ff21-ff5a 1d400-1d6a3 1f130-1f149"
 _RANGES = [[int(end, 16) for end in each.split("-")] for each in _TYPES.split()]

@@ -19,11 +19,12 @@ from taskshield.judges.embedded.text import (
     markup,
     obfuscation,
 )
-from taskshield.judges.embedded.text.tracked_text import BREAK, Disguises, Edit, Rewriting
+from taskshield.judges.embedded.text.tracked_text import BREAK, Disguises, Edit, LinkEdit, Rewriting
 
 _NESTINGS = 3
 """JSON in JSON in JSON is read; deeper nesting keeps its backslashes."""
 _UNIT = re.compile(r"[^\x1e]+")
+_WIDE = re.compile("[\uff21-\uff3a\uff41-\uff5a]")
 _READABLE = re.compile(r"[^\W_]")
 _QUOTES = "\"'"
 _SHORT = 32_000
@@ -85,7 +86,7 @@ def _steps(text: str) -> list[Rewriting]:
     def find_words() -> None:
         apply(glued_words.mark_edits, glued_words.are_parted)
         apply(glued_words.separated_edits, glued_words.are_parted)
-        apply(obfuscation.edits, obfuscation.are_disguised)
+        apply(obfuscation.edits, _is_disguise)
 
     apply(control_characters.edits, control_characters.are_hidden)
     apply(literals.edits)
@@ -102,6 +103,11 @@ def _steps(text: str) -> list[Rewriting]:
         find_words()
     apply(lines.edits)
     return steps
+
+
+def _is_disguise(before: str, edit: Edit) -> bool:
+    """Whether an edit shows disguised words, not those of a link or letters of another width."""
+    return not isinstance(edit, LinkEdit) and _WIDE.fullmatch(before, edit.start, edit.end) is None
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:

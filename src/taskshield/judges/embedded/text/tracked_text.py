@@ -22,6 +22,10 @@ class Edit(NamedTuple):
     text: str
 
 
+class LinkEdit(Edit):
+    """Words in a link, where percent signs are no disguise."""
+
+
 Disguises: TypeAlias = Callable[[str, Edit], bool]
 """Whether an edit of a text shows words that were disguised."""
 
