@@ -102,7 +102,7 @@ def test_what_is_held_in_memory_is_shown_in_bytes() -> None:
         text = client.get("/metrics").text
         found = page(text)
         kinds = ("request_bodies", "sessions", "conversations", "live_events")
-        held = {kind: found[f'taskshield_held_bytes{{kind="{kind}"}}'] for kind in kinds}
+        held = {kind: found[f'taskshield_memory_bytes{{kind="{kind}"}}'] for kind in kinds}
         assert held["request_bodies"] == 0
         assert held["sessions"] > 0 and held["live_events"] > 0
         assert "process_resident_memory_bytes" in text

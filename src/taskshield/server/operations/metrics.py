@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: which checks ran, what they cost, and how many bytes are held."""
+"""Metrics for Prometheus: which checks ran, what they cost, and the bytes in memory."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -88,13 +88,13 @@ class Metrics(Collector):
         )
 
     def show_sizes(self, sizes: Callable[[], Mapping[str, int]]) -> None:
-        """Show what this function returns: how many bytes are held, by what they are."""
+        """Show what this function returns: bytes in memory, by what they are."""
         self._sizes.append(sizes)
 
     def collect(self) -> Iterator[Metric]:
-        """The bytes that are held now, for the registry."""
+        """The bytes in memory now, for the registry."""
         held = GaugeMetricFamily(
-            "taskshield_held_bytes", "Bytes in memory, roughly, by what they are", labels=("kind",)
+            "taskshield_memory_bytes", "Bytes in memory, roughly, by what they are", labels=("kind",)
         )
         for sizes in self._sizes:
             for kind, size in sizes().items():

@@ -1,0 +1,276 @@
+"""How long others wait, and how much memory a server takes, while it is attacked.
+
+A server with the shipped judge and an SQLite file listens on loopback. In each round, clients send
+it the worst bodies, texts and conversations that are known, several at once, and many connections
+send their bodies a byte at a time. Meanwhile a process of its own asks for `/healthz` and for a
+check of a short message. After each round the resident memory is read, and `/metrics`.
+"""
+
+import argparse
+import json
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from http.client import HTTPConnection, HTTPException
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from server_processes import HOST, Running, fetched, taskshield
+
+from taskshield_lab.bench.scripts import results_file
+
+CHAT = "/v1/chat/completions"
+AZURE = "/contentsafety/agent:analyzeTaskAdherence?api-version=2024-12-15-preview"
+HOOK = "/hooks/claude-code"
+NOWHERE = "http://127.0.0.1:9"
+"""Where no provider is: requests to the proxy end after their check."""
+PAUSE_S = 0.02
+AT_ONCE = 4
+SLOW = 350
+"""Connections whose bodies do not end."""
+PATIENCE_S = 300.0
+
+
+def chat(*messages: dict[str, Any]) -> bytes:
+    """A request to the proxy."""
+    return json.dumps({"model": "m", "messages": messages}).encode()
+
+
+def said(role: str, text: str) -> dict[str, Any]:
+    """A message."""
+    return {"role": role, "content": text}
+
+
+def tool_output(text: str) -> bytes:
+    """A request whose newest message is the output of a tool."""
+    function = {"name": "read_file", "arguments": "{}"}
+    call = {"id": "c", "type": "function", "function": function}
+    return chat(
+        said("user", "Read the file."),
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": text},
+    )
+
+
+def tool_call(arguments: str) -> bytes:
+    """A request whose newest message is a call."""
+    call = {"id": "c", "type": "function", "function": {"name": "send", "arguments": arguments}}
+    return chat(said("user", "Send it."), {"role": "assistant", "tool_calls": [call]})
+
+
+def conversation(round: int, length: int) -> bytes:
+    """A conversation that is new in each round."""
+    turns = (
+        said(("user", "assistant")[number % 2], f"Round {round}, step {number}: look at it.")
+        for number in range(length)
+    )
+    return chat(*turns)
+
+
+def attacks(round: int) -> Iterator[tuple[str, str, bytes]]:
+    """Each attack: its name, its path and its body. Texts differ between rounds."""
+    tag = f"round {round} "
+    empty = b'{"messages": [' + b"[]," * 800_000 + b"[]]}"
+    for surface, path in (("proxy", CHAT), ("azure", AZURE), ("hook", HOOK)):
+        yield f"800,000 empty messages, {surface}", path, empty
+    yield "15 MB of empty messages", CHAT, b'{"messages": [' + b"[]," * 5_000_000 + b"[]]}"
+    yield "15 MB of empty texts", CHAT, b'{"messages": [' + b'"",' * 5_000_000 + b'""]}'
+    yield "15 MB of brackets", CHAT, b"[" * 15_000_000
+    yield "150,000 wrong values", "/api/playground", json.dumps([[0]] * 70_000).encode()
+    yield "15 MB of one text", CHAT, chat(said("user", tag + "word " * 3_000_000))
+    yield "1,999 short messages", CHAT, conversation(round, 1_999)
+    yield "a cell of tabs", CHAT, tool_output(f"{tag}| a" + "\t" * 200_000 + "x")
+    yield "a line of blanks", CHAT, chat(said("user", tag + " " * 200_000 + "x"))
+    yield "1.9 MB of words", CHAT, tool_output(tag + "the word " * 210_000)
+    yield "1.9 MB of signs", CHAT, tool_output(tag + "!? <[|*_`" * 210_000)
+    yield "1.9 MB of lines", CHAT, tool_output(tag + "- a: b\n" * 270_000)
+    yield "1.9 MB of JSON in arguments", CHAT, tool_call(json.dumps({"a": [tag] * 100_000}))
+    yield "300 kB of a user", CHAT, chat(said("user", tag + "Pay Ada. Then, if so, ask. " * 11_000))
+
+
+def post(url: str, path: str, body: bytes) -> int:
+    """The status of the answer; 0 without one."""
+    connection = HTTPConnection(url.removeprefix("http://"), timeout=PATIENCE_S)
+    try:
+        connection.request("POST", path, body, {"content-type": "application/json"})
+        with connection.getresponse() as answer:
+            answer.read()
+            return answer.status
+    except (OSError, HTTPException):
+        return 0
+    finally:
+        connection.close()
+
+
+def wait_times(send: Callable[[HTTPConnection], None], port: int, stop: Event) -> list[float]:
+    """Milliseconds of requests, one after the other."""
+    found = []
+    connection = HTTPConnection(HOST, port, timeout=PATIENCE_S)
+    while not stop.is_set():
+        began = time.perf_counter()
+        try:
+            send(connection)
+            connection.getresponse().read()
+        except (OSError, HTTPException):
+            connection.close()
+        found.append((time.perf_counter() - began) * 1000)
+        time.sleep(PAUSE_S)
+    return found
+
+
+def ask_health(connection: HTTPConnection) -> None:
+    """One request for `/healthz`."""
+    connection.request("GET", "/healthz")
+
+
+def ask_check(connection: HTTPConnection) -> None:
+    """One check of a short, new call."""
+    calls = {"function": {"name": "send_money", "arguments": json.dumps({"n": time.time()})}}
+    body = {
+        "messages": [
+            {"source": "Prompt", "role": "User", "contents": "Pay the bill of Ada."},
+            {"source": "Completion", "role": "Assistant", "contents": "Ok.", "toolCalls": [calls]},
+        ]
+    }
+    headers = {"content-type": "application/json"}
+    connection.request("POST", AZURE, json.dumps(body).encode(), headers)
+
+
+def watch(port: int, stop: Event, results: Any) -> None:
+    """Measure until told to stop, in a process of its own."""
+    with ThreadPoolExecutor() as threads:
+        asked = [threads.submit(wait_times, send, port, stop) for send in (ask_health, ask_check)]
+        results.put([one.result() for one in asked])
+
+
+@contextmanager
+def watched(port: int) -> Iterator[dict[str, dict[str, float]]]:
+    """Latencies of others while something else happens; they are there at the end."""
+    spawning = get_context("spawn")
+    stop, results = spawning.Event(), spawning.Queue()
+    process = spawning.Process(target=watch, args=(port, stop, results))
+    found: dict[str, dict[str, float]] = {}
+    process.start()
+    try:
+        yield found
+    finally:
+        stop.set()
+        health, check = results.get(timeout=PATIENCE_S)
+        process.join()
+        found |= {"healthz": summary(health), "short check": summary(check)}
+
+
+def summary(times: list[float]) -> dict[str, float]:
+    """Quantiles of latencies."""
+    ordered = sorted(times)
+
+    def at(share: float) -> float:
+        return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 1)
+
+    return {"requests": len(times), "p50": at(0.5), "p99": at(0.99), "max": at(1.0)}
+
+
+@contextmanager
+def slow_bodies(port: int) -> Iterator[list[socket.socket]]:
+    """Connections whose bodies begin and do not end."""
+    head = f"POST {CHAT} HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 1000\r\n\r\n{{"
+    with ExitStack() as opened:
+        connections = [
+            opened.enter_context(socket.create_connection((HOST, port))) for _ in range(SLOW)
+        ]
+        for connection in connections:
+            connection.sendall(head.encode())
+        yield connections
+
+
+def still_open(connections: list[socket.socket]) -> int:
+    """How many of these connections the server has not answered."""
+    count = 0
+    for connection in connections:
+        connection.setblocking(False)
+        try:
+            connection.recv(1)
+        except BlockingIOError:
+            count += 1
+        except OSError:
+            continue
+    return count
+
+
+def resident_mib(running: Running) -> float:
+    """Resident memory of the server."""
+    status = Path(f"/proc/{running.pid}/status").read_text()
+    found = re.search(r"VmRSS:\s+(\d+) kB", status)
+    assert found is not None
+    return round(int(found[1]) / 1024, 1)
+
+
+def in_memory(running: Running) -> dict[str, int]:
+    """What the server says that it has in memory, in bytes."""
+    text = fetched(f"{running.url}/metrics") or ""
+    found = re.findall(r'^taskshield_memory_bytes\{kind="(\w+)"\} (\S+)$', text, re.MULTILINE)
+    return {kind: int(float(size)) for kind, size in found}
+
+
+def attack(running: Running, round: int) -> dict[str, Any]:
+    """One round: all attacks, a few at once."""
+    statuses: dict[str, int] = {}
+
+    def send(one: tuple[str, str, bytes]) -> None:
+        name, path, body = one
+        statuses[name] = post(running.url, path, body)
+
+    began, cpu = time.perf_counter(), running.cpu_s()
+    with watched(running.port) as found, ThreadPoolExecutor(AT_ONCE) as threads:
+        list(threads.map(send, attacks(round)))
+    return {
+        "round": round,
+        "seconds": round_to(time.perf_counter() - began),
+        "cpu_s": round_to(running.cpu_s() - cpu),
+        "latency_ms": found,
+        "statuses": statuses,
+        "resident_mib": resident_mib(running),
+        "memory_bytes": in_memory(running),
+    }
+
+
+round_to = partial(round, ndigits=1)
+
+
+def main() -> None:
+    """Attack a server, and write what it did."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--wait", type=float, default=45.0, help="seconds for slow bodies to end")
+    parser.add_argument(
+        "--results", type=Path, default=results_file.RESULTS, help="folder for the figures"
+    )
+    options = parser.parse_args()
+    with TemporaryDirectory() as folder, taskshield(Path(folder), NOWHERE) as running:
+        with watched(running.port) as idle:
+            time.sleep(3)
+        before = resident_mib(running)
+        with slow_bodies(running.port) as connections:
+            opened = time.perf_counter()
+            rounds = [attack(running, round) for round in range(options.rounds)]
+            time.sleep(max(0.0, options.wait - (time.perf_counter() - opened)))
+            left = still_open(connections)
+        figures = {
+            "idle_latency_ms": idle,
+            "idle_resident_mib": before,
+            "slow_bodies": {"opened": SLOW, "open_at_the_end": left},
+            "rounds": rounds,
+        }
+    path = results_file.write("under_attack", figures, inputs=[], folder=options.results)
+    print(f"The figures were written to {path.name}.")
+
+
+if __name__ == "__main__":
+    main()
