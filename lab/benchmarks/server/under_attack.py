@@ -113,7 +113,7 @@ def wait_times(send: Callable[[HTTPConnection], None], port: int, stop: Event) -
     """Milliseconds of requests, one after the other."""
     found = []
     connection = HTTPConnection(HOST, port, timeout=PATIENCE_S)
-    while not stop.is_set():
+    while not (found and stop.is_set()):
         began = time.perf_counter()
         try:
             send(connection)
