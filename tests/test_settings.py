@@ -32,6 +32,7 @@ def test_every_rule_reaches_the_engine() -> None:
         "epsilon": 0.25,
         "tiers": {"send": "financial"},
         "objectives": "off",
+        "trusted_context": ["project_file"],
         "history_tokens": 77,
     }
     assert set(given) == set(PolicySettings.model_fields)
@@ -43,6 +44,7 @@ def test_every_rule_reaches_the_engine() -> None:
         output="redact",
         outage={**default.outage, Tier.WRITE: "escalate"},
         output_outage="withhold",
+        trusted_context=frozenset({"project_file"}),
         rounds=5,
         epsilon=0.25,
         tiers={"send": Tier.FINANCIAL},

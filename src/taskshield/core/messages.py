@@ -5,7 +5,7 @@ Plain values. Wire formats belong to `adapters`; what a message means is for jud
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal, TypeAlias
 
@@ -85,8 +85,6 @@ class Message:
     """For tool output: the id of the call that produced it."""
     is_error: bool = False
     """For tool output: whether the tool reported a failure."""
-    context: ContextKind | None = field(default=None, compare=False)
-    """For text of a host that counts as tool output: what it is. Not stored."""
 
     @property
     def text(self) -> str:
@@ -101,6 +99,17 @@ class Message:
     def unreadable(self) -> tuple[str, ...]:
         """The kinds of the parts that no judge can read."""
         return tuple(part.kind for part in self.parts if isinstance(part, Opaque))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HostMessage(Message):
+    """Text of a host, at the level of a tool. A session keeps it as a plain message."""
+
+    context: ContextKind
+
+    def as_message(self, level: Level) -> Message:
+        """The same as a plain message of this level."""
+        return Message(level=level, parts=self.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,8 +32,6 @@ _TAINTED_BYTES = 2_000
 """Longest text of a remembered tainted directive."""
 _ORIGIN_TOKENS = 250
 """Longest arguments of a remembered call: they say where its output comes from."""
-_NO_DATA = frozenset({"project_file", "system_message"})
-"""Text of a host that is searched for orders and is no evidence for a call."""
 _OPEN_CALLS_KEPT = 200
 """Calls without an output that are remembered. Refused calls never get one, so the oldest are
 dropped."""
@@ -102,7 +100,7 @@ def after(state: SessionState, decision: Decision, add: AddTurn = remember) -> S
         counters=counted(state.counters, decision),
         usage=state.usage + case.trace.usage,
     )
-    if message.level is not Level.SYSTEM and message.context not in _NO_DATA:
+    if message.level is not Level.SYSTEM:
         refused = frozenset(verdict.call.id for verdict in decision.calls if not verdict.allowed)
         turn = HistoryEntry(
             message=message, index=case.index, refused=refused, answered=case.answered

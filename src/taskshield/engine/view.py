@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from taskshield.core.instructions import TaintedDirective
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
-from taskshield.core.messages import ContextKind, Message, ToolCall
+from taskshield.core.messages import ContextKind, HostMessage, Message, ToolCall
 from taskshield.core.policy import Policy
 from taskshield.core.session_state import SessionState
 from taskshield.core.tools import Tier
@@ -31,9 +30,10 @@ _TRUSTED: Mapping[ContextKind, Level] = {
 
 def with_trust(message: Message, policy: Policy) -> Message:
     """The message with the level that its text has under this policy."""
-    if message.context is None or message.context not in policy.trusted_context:
+    if not isinstance(message, HostMessage):
         return message
-    return replace(message, level=_TRUSTED[message.context], context=None)
+    trusted = message.context in policy.trusted_context
+    return message.as_message(_TRUSTED[message.context] if trusted else message.level)
 
 
 def view(

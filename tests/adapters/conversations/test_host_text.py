@@ -17,7 +17,7 @@ from taskshield.adapters.conversations import (
     openai_responses,
 )
 from taskshield.core.levels import Level
-from taskshield.core.messages import Conversation, Message
+from taskshield.core.messages import Conversation, HostMessage, Message
 from tests.judging import TableJudge
 
 HOSTS: Mapping[str, Callable[[object], Conversation]] = {
@@ -47,6 +47,10 @@ def said(messages: list[Message], level: Level = Level.USER) -> list[str]:
     return [message.text.strip() for message in messages if message.level is level]
 
 
+def context(message: Message) -> str | None:
+    return message.context if isinstance(message, HostMessage) else None
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_only_what_the_person_typed_is_the_users(host: str) -> None:
     first, second = said(messages_of(host))
@@ -57,7 +61,7 @@ def test_only_what_the_person_typed_is_the_users(host: str) -> None:
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_project_file_is_data_that_follows_the_first_task(host: str) -> None:
     messages = messages_of(host, project_file=ORDER)
-    quoted = [number for number, each in enumerate(messages) if each.context == "project_file"]
+    quoted = [number for number, each in enumerate(messages) if context(each) == "project_file"]
     task = next(number for number, each in enumerate(messages) if each.level is Level.USER)
     assert quoted and min(quoted) > task
     for number, message in enumerate(messages):
@@ -125,15 +129,6 @@ def test_a_project_file_that_policy_trusts_counts_as_the_system_message(host: st
     assert any(ORDER in each.case.message.text and each.check == "executed" for each in decisions)
 
 
-def test_a_project_file_vouches_for_no_call() -> None:
-    with Shield(TableJudge()) as shield:
-        session = shield.session()
-        for message in messages_of("claude_code", project_file=ORDER):
-            session.add(message)
-        kept = [turn.message.text for turn in session.state.history]
-    assert not any(ORDER in text for text in kept) and any("float(text or 0)" in t for t in kept)
-
-
 def chat(*messages: tuple[str, str]) -> list[Message]:
     wire = [{"role": role, "content": text} for role, text in messages]
     return list(openai_chat.parse(wire).messages)
@@ -167,7 +162,7 @@ def test_a_system_message_in_mid_conversation_is_searched() -> None:
     roles = [("system", "Be kind."), ("developer", "Be brief."), ("user", "Hi."), ("system", ORDER)]
     first, second, _, late = chat(*roles)
     assert first.level is second.level is Level.SYSTEM
-    assert late.level is Level.TOOL and late.context == "system_message"
+    assert late.level is Level.TOOL and context(late) == "system_message"
 
 
 def beside(text: str, *before: str, system: str = "You are an agent.") -> list[Message]:
@@ -183,7 +178,7 @@ def test_text_beside_a_result_is_data_unless_claude_code_says_that_the_user_inte
     assert said(beside(ORDER)) == said(beside(ORDER, system=claude_code)) == []
     assert said(beside(ORDER, interruption)) == []
     assert said(beside(ORDER, interruption, system=claude_code)) == [ORDER]
-    assert beside(ORDER)[-1].context == "text_beside_result"
+    assert context(beside(ORDER)[-1]) == "text_beside_result"
 
 
 def test_text_beside_a_result_that_policy_trusts_is_the_users() -> None:

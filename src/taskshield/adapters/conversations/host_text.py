@@ -2,7 +2,7 @@
 
 A host of an agent writes into messages of the user, and sends system messages in mid-conversation.
 Its text is data: it is searched for orders and adds no task. `host_marks` says what a host wrote.
-Policy may trust such text, so a message says what it is (`Message.context`).
+Policy may trust such text, so a message says what it is (`HostMessage`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from taskshield.adapters.conversations.host_marks import Piece
 from taskshield.adapters.parsing.json_reader import Field, filled
 from taskshield.adapters.parsing.tool_output import output_parts
 from taskshield.core.levels import Level
-from taskshield.core.messages import ContextKind, Message, Opaque, Part, Text
+from taskshield.core.messages import ContextKind, HostMessage, Message, Opaque, Part, Text
 
 Place = TypeVar("Place")
 
@@ -56,7 +56,7 @@ def by_author(message: Message, *, begun: bool) -> tuple[Message, ...]:
         begun: Whether anyone but the system has spoken before.
     """
     if message.level is Level.SYSTEM and begun:
-        return (replace(message, level=Level.TOOL, context="system_message"),)
+        return (HostMessage(level=Level.TOOL, parts=message.parts, context="system_message"),)
     if message.level is Level.SYSTEM:
         cut = [host_marks.project_files(text) for text in _texts(message)]
     elif message.level is Level.USER:
@@ -129,7 +129,10 @@ def _contexts(pieces: Iterable[Piece]) -> Iterator[Message]:
 
 
 def _context(text: str, kind: ContextKind | None) -> Message:
-    return Message(level=Level.TOOL, parts=(Text(text=text),), context=kind)
+    parts = (Text(text=text),)
+    if kind is None:
+        return Message(level=Level.TOOL, parts=parts)
+    return HostMessage(level=Level.TOOL, parts=parts, context=kind)
 
 
 def _is_text(part: Part) -> bool:

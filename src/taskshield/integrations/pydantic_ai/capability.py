@@ -256,9 +256,8 @@ class _GuardedRun(hooks.AbstractCapability[Any]):
     def _is_judged(self, call: ToolCall) -> bool:
         """Whether this call was judged with these arguments."""
         decision = self._decisions.get(call.id)
-        if decision is None:
-            return False
-        return decision.verdict_on(call.id).call.fingerprint() == call.fingerprint()
+        known = None if decision is None else decision.verdict_on(call.id).call
+        return known is not None and known.fingerprint() == call.fingerprint()
 
     async def _checked(self, call_id: str, result: Any) -> Any:
         """The result itself if it is unchanged; otherwise the checked text, with any files."""
