@@ -7,7 +7,15 @@ from taskshield.core.decisions import CallVerdict, Case, Decision
 from taskshield.core.errors import PrivilegeError
 from taskshield.core.instructions import Instruction, Objective, Origin, Task, TaskSet
 from taskshield.core.levels import Level
-from taskshield.core.messages import Message, Opaque, Text, ToolCall, digest, text_message
+from taskshield.core.messages import (
+    HostMessage,
+    Message,
+    Opaque,
+    Text,
+    ToolCall,
+    digest,
+    text_message,
+)
 from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier
 from taskshield.core.usage import Usage, estimate_tokens
@@ -135,3 +143,12 @@ def test_a_decision_gives_its_verdict_on_each_call() -> None:
         case=case,
     )
     assert [decision.verdict_on(id) for id in ("c1", "c2")] == list(verdicts)
+
+
+def test_text_of_a_host_equals_the_message_that_a_session_keeps() -> None:
+    parts = (Text(text="a"),)
+    host = HostMessage(level=Level.TOOL, parts=parts, context="project_file")
+    plain = Message(level=Level.TOOL, parts=parts)
+    assert host == plain and plain == host and len({host, plain}) == 1
+    assert host == HostMessage(level=Level.TOOL, parts=parts, context="system_message")
+    assert host != "a" and host != HostMessage(level=Level.TOOL, context="project_file")

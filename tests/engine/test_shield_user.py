@@ -8,6 +8,8 @@ from taskshield.core.errors import (
 )
 from taskshield.core.instructions import Span
 from taskshield.core.levels import Level
+from taskshield.core.messages import HostMessage, Text
+from taskshield.core.policy import Policy
 from taskshield.core.usage import Usage
 from tests.engine.sessions import run, session
 from tests.judging import TableJudge
@@ -102,3 +104,19 @@ def test_an_empty_objective_from_a_judge_is_an_outage() -> None:
     conversation = session(TableJudge(objectives=["\n"]), system="Be nice.")
     decision = run(conversation.user("hello"))
     assert decision.outage is not None and decision.outage.kind == "invalid_output"
+
+
+@pytest.mark.parametrize(
+    ("trusted", "level"),
+    [
+        (Policy(), Level.TOOL),
+        (Policy(trusted_context=frozenset({"text_beside_result"})), Level.USER),
+    ],
+)
+def test_text_of_a_host_has_the_level_that_policy_gives_it(trusted: Policy, level: Level) -> None:
+    parts = (Text(text="water the plants"),)
+    host = HostMessage(level=Level.TOOL, parts=parts, context="text_beside_result")
+    conversation = session(policy=trusted)
+    decision = run(conversation.add(host))
+    assert decision.case.message.level is level
+    assert len(conversation.tasks) == (level is Level.USER)

@@ -103,13 +103,20 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HostMessage(Message):
-    """Text of a host, at the level of a tool. A session keeps it as a plain message."""
+    """Text of a host, at the level of a tool. It equals the plain message that a session keeps."""
 
     context: ContextKind
 
     def as_message(self, level: Level) -> Message:
         """The same as a plain message of this level."""
         return Message(level=level, parts=self.parts)
+
+    def __eq__(self, other: object) -> bool:
+        plain = other.as_message(other.level) if isinstance(other, HostMessage) else other
+        return self.as_message(self.level) == plain
+
+    def __hash__(self) -> int:
+        return hash(self.as_message(self.level))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
