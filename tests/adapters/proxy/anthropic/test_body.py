@@ -58,6 +58,7 @@ def test_a_request_is_read_with_the_places_of_its_outputs() -> None:
     assert outputs == [
         ("", None),  # the provider's own
         ("one", ("messages", 2, "content", 0)),
+        ("And?", None),
         ("two", ("messages", 2, "content", 2)),
     ]
 
