@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskshield import Decision, Shield
+from taskshield.adapters.azure import task_adherence
 from taskshield.adapters.conversations import (
     anthropic_messages,
     host_marks,
@@ -220,3 +222,33 @@ def test_a_file_beside_the_users_words_is_data(kind: str) -> None:
 )
 def test_marks_are_found_in_linear_time(text: str) -> None:
     assert "".join(piece.text for piece in host_marks.pieces(text)).strip() == text.strip()
+
+
+TURNS = st.lists(
+    st.tuples(st.sampled_from(["user", "assistant", "system"]), FORGED | st.just("Read it."))
+)
+
+
+@given(TURNS)
+def test_every_format_gives_the_same_messages(turns: list[tuple[str, str]]) -> None:
+    turns = [(role, text) for role, text in turns if text]
+    wire = [{"role": role, "content": text} for role, text in turns]
+    expected = openai_chat.parse(wire).messages
+    assert anthropic_messages.parse(wire).messages == expected
+    if turns and not repeats(turns):  # Responses joins what the assistant says in a row
+        azure = [
+            {"source": "prompt", "role": role, "contents": [{"type": "text", "text": text}]}
+            for role, text in turns
+        ]
+        assert openai_responses.parse(wire).messages == expected
+        assert task_adherence.parse({"messages": azure}).messages == expected
+
+
+def repeats(turns: list[tuple[str, str]]) -> bool:
+    return any(one[0] == two[0] == "assistant" for one, two in pairwise(turns))
+
+
+def test_words_after_an_interruption_in_one_text_are_the_users() -> None:
+    (own, note) = chat(("user", "[Request interrupted by user]\nUse the other file."))
+    assert own.level is Level.USER and own.text == "Use the other file."
+    assert note.level is Level.TOOL
