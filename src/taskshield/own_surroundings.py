@@ -71,7 +71,7 @@ def _store_file(url: str) -> Path | None:
     try:
         return sqlite_path(url)
     except ConfigError:
-        return None  # whoever opens the store says so
+        return None  # opening the store says so
 
 
 def _between(home: Path, folder: Path) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Which calls reach the guard itself, and whether the user asked for it. Pure.
 
-An agent could approve its own calls, read the keys or stop the guard this way. So such a call never
-counts as a look-up. It serves no task whose words do not speak of the guard, whatever a judge says;
+An agent could approve its own calls, read the keys or stop the guard this way. So such a call is
+never a read call. It serves no task whose words do not speak of the guard, whatever a judge says;
 otherwise the judge decides.
 """
 
@@ -29,7 +29,7 @@ _WRITTEN = frozenset(
 they have a request or a command that could only serve to get around it."""
 _LONG, _LONGEST = 65_536, 262_144
 """Characters of a message's calls that are read in every spelling, and as they are written. In
-longer ones only names are looked for: nobody writes such a command, and no session may wait."""
+longer ones only names are looked for: no one writes such a command, and no session may wait."""
 Care = Literal["spellings", "words", "names"]
 """How closely a call is read."""
 _REQUEST = re.compile(r"/(?:api|page|hooks|contentsafety)\b")

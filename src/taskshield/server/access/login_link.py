@@ -19,7 +19,7 @@ _LOGINS = 1_000
 
 
 class LoginLink:
-    """A token that works once. Whoever has the terminal is shown the next one when it is used."""
+    """A token that works once. The terminal shows the next one when it is used."""
 
     def __init__(
         self,
