@@ -72,5 +72,6 @@ def own_name(name: str) -> str:
 
 
 def is_unreadable(name: str) -> bool:
-    """Whether no person can read the name: it is blank, or has characters that do not show."""
-    return not own_name(name).strip() or visible(name, len(name)) != name or "\n" in name
+    """Whether no person can read the name: it has no word, or characters that do not show."""
+    has_word = any(map(str.isalnum, own_name(name)))
+    return not has_word or visible(name, len(name)) != name or "\n" in name

@@ -18,7 +18,7 @@ from taskshield.core.assessments import (
     Trace,
 )
 from taskshield.core.errors import JudgeOverwhelmed, JudgeUnavailable
-from taskshield.core.instructions import Objective, Span, Task
+from taskshield.core.instructions import Span
 from taskshield.core.json_limits import is_excessive
 from taskshield.core.judge import SessionView
 from taskshield.core.judge_options import JudgeOptions
@@ -33,6 +33,8 @@ from taskshield.judges.embedded.decision.features import (
     features,
     network_scores,
 )
+from taskshield.judges.embedded.decision.repetition import repeated_payments
+from taskshield.judges.embedded.decision.shares import shared_out
 from taskshield.judges.embedded.evidence.call_evidence import (
     CallEvidence,
     Kind,
@@ -48,7 +50,6 @@ from taskshield.judges.embedded.evidence.directives import (
     directive_segments,
     group_neighbours,
 )
-from taskshield.judges.embedded.evidence.explanation import explained_share
 from taskshield.judges.embedded.evidence.index_cache import IndexCache
 from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.network.model import Model, shared
@@ -153,8 +154,8 @@ class EmbeddedJudge:
                     AssessedInstruction(
                         text=run.text,
                         span=Span(start=found[run.first].start, end=found[run.last].end),
-                        scores=_shared_out(1 - chance, run.text, view.tasks.tasks, reason),
-                        objective_scores=_shared_out(1 - chance, run.text, view.objectives, reason),
+                        scores=shared_out(1 - chance, run.text, view.tasks.tasks, reason),
+                        objective_scores=shared_out(1 - chance, run.text, view.objectives, reason),
                         epsilon=1 - limit,
                     )
                 )
@@ -188,12 +189,16 @@ class EmbeddedJudge:
             calls = [gathered(call, view.tiers[call.name]) for call in message.tool_calls]
         finally:
             self._indexes.put_back(view.history, index)
+        again = repeated_payments(message.tool_calls, view.tiers, view.history)
         return [
             *(
                 self._judged(evidence, view, plan=Span(start=one.start, end=one.end), text=one.text)
                 for evidence, one in plans
             ),
-            *(self._judged(one, view, text=one.call.describe()) for one in calls),
+            *(
+                self._judged(one, view, text=one.call.describe(), again=one.call.id in again)
+                for one in calls
+            ),
         ]
 
     def _defined(
@@ -210,10 +215,16 @@ class EmbeddedJudge:
                 yield Directive(message=DEFINED, text=run.text, tool=spec.name)
 
     def _judged(
-        self, evidence: CallEvidence, view: SessionView, *, text: str, plan: Span | None = None
+        self,
+        evidence: CallEvidence,
+        view: SessionView,
+        *,
+        text: str,
+        plan: Span | None = None,
+        again: bool = False,
     ) -> AssessedInstruction:
         opinions = self._opinions(evidence)
-        chance = self._chance(evidence, opinions)
+        chance = 0.0 if again else self._chance(evidence, opinions)
         least = self._decision.threshold(evidence.kind)
         aligned = chance > least
         asking = [
@@ -226,13 +237,14 @@ class EmbeddedJudge:
             aligned=aligned,
             directed=bool(asking),
             related=max(opinions.related, default=UNASKED) > _ASKED,
+            again=again,
         )
         return AssessedInstruction(
             text=text,
             span=plan,
             call_id=None if evidence.kind == "plan" else evidence.call.id,
-            scores=_shared_out(chance, text, view.tasks.tasks, reason, call=evidence.call),
-            objective_scores=_shared_out(chance, text, view.objectives, reason, call=evidence.call),
+            scores=shared_out(chance, text, view.tasks.tasks, reason, call=evidence.call),
+            objective_scores=shared_out(chance, text, view.objectives, reason, call=evidence.call),
             # Directives count in `chance` already; listed are those that a blocked call follows.
             taint_scores=tuple(
                 Score(target=id, value=sigmoid(logit), reason=reason)
@@ -260,7 +272,7 @@ class EmbeddedJudge:
     def _chance(self, evidence: CallEvidence, opinions: NetworkScores) -> float:
         if evidence.kind == "plan":
             return self._decision.plan_serves(opinions.pressed)
-        if evidence.upload is not None:
+        if evidence.upload is not None or evidence.invented:
             return 0.0
         return self._decision.serves(features(evidence, opinions))
 
@@ -291,24 +303,3 @@ def _request(view: SessionView) -> str:
 
 def _delegated(view: SessionView) -> str:
     return "; ".join(task.grant.source for task in view.tasks if task.grant is not None)
-
-
-def _shared_out(
-    total: float,
-    text: str,
-    tasks: Sequence[Task | Objective],
-    reason: str,
-    call: ToolCall | None = None,
-) -> tuple[Score, ...]:
-    """The probability that something serves the user, divided among the tasks that explain it.
-
-    Objectives are treated alike. This judge reads none, but policy may turn a system message into
-    one.
-    """
-    wanted = plan_call(text) if call is None else call
-    weights = [0.05 + explained_share(wanted, task.text).share for task in tasks]
-    whole = sum(weights)
-    return tuple(
-        Score(target=task.id, value=total * weight / whole, reason=reason)
-        for task, weight in zip(tasks, weights, strict=True)
-    )

@@ -10,7 +10,12 @@ _VALUE = 40
 
 
 def for_call(
-    evidence: CallEvidence, *, aligned: bool, directed: bool, related: bool = False
+    evidence: CallEvidence,
+    *,
+    aligned: bool,
+    directed: bool,
+    related: bool = False,
+    again: bool = False,
 ) -> str:
     """Why a call serves the user, or why not.
 
@@ -19,7 +24,12 @@ def for_call(
         aligned: The verdict.
         directed: Whether the model finds that the likeliest directive asks for the call.
         related: Whether it finds that a related sentence in the data does.
+        again: Whether it makes a payment again that was made already.
     """
+    if again:
+        return _sentence(
+            ["the same payment was made already, and no words of yours ask for another"]
+        )
     return _sentence(_for(evidence) if aligned else _against(evidence, directed, related))
 
 

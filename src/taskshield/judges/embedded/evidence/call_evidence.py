@@ -132,6 +132,20 @@ class CallEvidence:
         """The values whose origin means something."""
         return tuple(one for one in self.values if not one.value.trivial)
 
+    @property
+    def invented(self) -> bool:
+        """Whether a call gives money or rights to an address that no one named, unasked.
+
+        No value of it occurs anywhere in the conversation, and no word of its name in what the user
+        said. So nothing authorises it, however plausible it looks.
+        """
+        return (
+            self.kind in (Tier.FINANCIAL, Tier.ACCESS)
+            and not self.asked.words_found
+            and all(one.found.kind == "new" for one in self.telling)
+            and any(one.value.kind in ("address", "account") for one in self.telling)
+        )
+
 
 def acts(kind: Kind) -> bool:
     """Whether a call of this kind has side effects."""

@@ -207,7 +207,7 @@ def _mail(command: Command, words: list[str]) -> list[str]:
 
 
 def _name_lookup(command: Command, words: list[str]) -> list[str]:
-    """Look-ups by dig and the like: content in a name goes to the server of its domain."""
+    """Names that dig looks up and the like: content in a name goes to the server of its domain."""
     return [_domain(word) for word in words if READS in word]
 
 
