@@ -96,6 +96,14 @@ def test_pins_in_a_file_are_shared_by_servers_and_processes(tmp_path: Path) -> N
     assert [each.name for each in tmp_path.iterdir()] == ["pins.json"]
 
 
+def test_a_server_that_always_names_its_tools_anew_fills_no_memory() -> None:
+    pins = Pins()
+    pins.pin({str(number): "1" for number in range(10_000)})
+    with pytest.raises(ConfigError, match="over 10,000 tools"):
+        pins.pin({"one more": "1"})
+    assert pins.pin({"7": "2"}) == ["7"]
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"taskshield-pins": 1, "servers": {"a": 1}}'])
 def test_a_file_that_is_not_one_of_pins_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "pins.json"

@@ -289,7 +289,9 @@ def test_tools_on_several_pages_are_compared_with_others_and_not_with_themselves
     async def scene() -> None:
         async with AsyncShield(judge()) as shield:
             gateway = Gateway(NOWHERE, LocalChecks(shield))
-            tools = [{"name": name, "inputSchema": {}} for name in ("send", "find", "SEND")]
+            tools: list[Any] = [
+                {"name": name, "inputSchema": {}} for name in ("send", "find", "SEND")
+            ]
             pages = [{"tools": tools[:1]}, {"tools": tools[1:]}]
             for _ in range(2):
                 first = await gateway.inventory.listed(pages[0])

@@ -37,6 +37,9 @@ _SPOKEN = {
 _LEVELS = frozenset(
     {"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 )
+_OF_CHANGES = (5, 0.5)
+"""Most notifications of changed lists at once, and in a second in the long run: a client lists
+everything again after each."""
 _BURST = 20
 """Most notifications with words that are judged at once."""
 _PER_SECOND = 5.0
@@ -50,6 +53,7 @@ class Notices:
 
     def __init__(self) -> None:
         self._judged = Budget(_BURST, _PER_SECOND)
+        self._changes = Budget(*_OF_CHANGES)
 
     async def passed(
         self, method: str, params: Params, session: Callable[[], Session]
@@ -62,7 +66,7 @@ class Notices:
             session: The session in which their words are judged.
         """
         if method in _CHANGES:
-            return {}
+            return {} if self._changes.allows() else None
         if method not in _SPOKEN:
             return None
         members = {key: params[key] for key in _SPOKEN[method] if key in params}

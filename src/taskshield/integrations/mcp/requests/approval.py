@@ -31,7 +31,7 @@ QUESTION = "taskshield/approval"
 """What the keys of our questions begin with, among those that a client gets."""
 _LIFETIME_S = 600.0
 """How long a person may take to answer."""
-_MOST_OPEN = 1_000
+_MOST_OPEN = 200
 """Most questions that wait for an answer."""
 
 

@@ -38,12 +38,13 @@ async def accept(target: Target, pins: Pins, reviewer: Reviewer) -> dict[str, Ve
         ConfigError: The pins cannot be written.
     """
     try:
-        tools = {tool["name"]: tool for tool in await _tools(target)}
-    except (MCPError, OSError, ValueError, ExceptionGroup) as error:
+        listed = await _tools(target)
+        tools = {tool["name"]: tool for tool in listed if isinstance(tool.get("name"), str)}
+        digests = {name: digest_of(tool) for name, tool in tools.items()}
+    except (MCPError, OSError, ValueError, RuntimeError, ExceptionGroup) as error:
         name = type(error).__name__
         raise UpstreamError(f"The wrapped server did not list its tools ({name}).") from None
-    new = pins.pin({name: digest_of(tool) for name, tool in tools.items()})
-    return {name: await reviewer.about(tools[name], words_of) for name in new}
+    return {name: await reviewer.about(tools[name], words_of) for name in pins.pin(digests)}
 
 
 async def _tools(target: Target) -> list[_Definition]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 import anyio
+import anyio.to_thread
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, REQUEST_TIMEOUT
 
@@ -25,6 +26,7 @@ from taskshield.integrations.mcp.tools.definitions import (
 from taskshield.integrations.mcp.tools.names import can_be_shown, look
 from taskshield.integrations.mcp.tools.pins import Pins
 from taskshield.integrations.mcp.tools.review import Reviewer
+from taskshield.integrations.mcp.words.offers import length_of
 from taskshield.integrations.mcp.words.spelling import is_plain
 
 _log = logging.getLogger(__name__)
@@ -36,6 +38,8 @@ _PARALLEL = 8
 _MOST_PAGES = 100
 _MOST_TOOLS = 1_000
 """Most tools of a server."""
+_LONGEST = 8_000_000
+"""Most characters of all of them."""
 _LISTING_S = 30.0
 """Longest time for a server to list its tools before one is called."""
 _SHOWN = 128
@@ -74,11 +78,13 @@ class Inventory:
         self._pins = pins
         self._poisoned = poisoned
         self._tools: dict[str, Tool] = {}
+        self._length = 0
         self._listing = anyio.Lock()
 
     def forget(self) -> None:
         """Drop all tools: the server says that they have changed."""
         self._tools.clear()
+        self._length = 0
 
     def schema(self, name: object) -> Mapping[str, object] | None:
         """The schema of a tool's arguments, if the tool is known."""
@@ -111,8 +117,12 @@ class Inventory:
             raise MCPError(INTERNAL_ERROR, "The wrapped server's list of tools cannot be read.")
         if first:
             self.forget()
-        if len(given) + len(self._tools) > _MOST_TOOLS:
-            raise MCPError(INTERNAL_ERROR, f"The wrapped server lists over {_MOST_TOOLS} tools.")
+        self._length += await anyio.to_thread.run_sync(length_of, given)
+        if len(given) + len(self._tools) > _MOST_TOOLS or self._length > _LONGEST:
+            raise MCPError(
+                INTERNAL_ERROR,
+                f"The wrapped server lists over {_MOST_TOOLS} tools, or too long ones.",
+            )
         tools = await self._checked(given)
         listed = [tool.definition for tool in tools if tool.definition is not None]
         withheld = [

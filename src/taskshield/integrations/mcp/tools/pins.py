@@ -12,6 +12,8 @@ from taskshield.core.errors import ConfigError, WireFormatError
 State = Literal["new", "same", "changed"]
 
 _VERSION = 1
+_MOST = 10_000
+"""Most pins of a server: one that names its tools anew each time must not fill the memory."""
 
 
 class Pins:
@@ -37,6 +39,10 @@ class Pins:
             ConfigError: The pins cannot be stored.
         """
         new = [tool for tool, digest in digests.items() if self._known.get(tool) != digest]
+        if len(self._known.keys() | digests.keys()) > _MOST:
+            raise ConfigError(
+                f"The server has listed over {_MOST:,} tools. Choose another file of pins."
+            )
         if new:
             self._known.update(digests)
             self._store(digests)

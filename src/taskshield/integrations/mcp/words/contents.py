@@ -53,7 +53,7 @@ _MEMBERS = frozenset(
 """Usual names of members in MCP."""
 _LONGEST_KEY = 10_000
 _ROW = 4
-"""Fewest short texts in an object that may be a sentence together."""
+"""Fewest keys of an object that may be a sentence together. Of its texts, more are needed."""
 _MOST_TEXTS = 50_000
 """Most texts, keys included, in one message of a server."""
 
@@ -167,10 +167,11 @@ def _beside(value: Any) -> Iterator[str]:
         for key in own:
             yield from readings(key)
         keys = [spelled(key) if key.isascii() else key for key in own]
-        shown = [text for text in value.values() if isinstance(text, str) and is_fragment(text)]
-        for row in (keys, shown):
-            if len(row) >= _ROW:
-                yield from across(row)
+        if len(keys) >= _ROW:
+            yield from across(keys)
+        words = [word for word in value.values() if isinstance(word, str) and _is_word(word)]
+        if len(words) > _ROW:
+            yield from across(words)
         for member in value.values():
             yield from _beside(member)
     elif isinstance(value, list):
@@ -178,6 +179,10 @@ def _beside(value: Any) -> Iterator[str]:
         yield from across(rows, loose=not all(isinstance(element, str) for element in value))
         for element in value:
             yield from _beside(element)
+
+
+def _is_word(text: str) -> bool:
+    return is_fragment(text) and len(text.split(None, 1)) == 1
 
 
 def _shown(element: Any) -> str | None:

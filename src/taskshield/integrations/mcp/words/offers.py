@@ -50,18 +50,19 @@ def sentences_of(offer: object) -> list[str]:
         WireFormatError: It is nested too deeply, or it is too long.
     """
     value = checked(Field(value=offer, key="offer")).value
-    if _length(value) > _LONGEST:
+    if length_of(value) > _LONGEST:
         raise WireFormatError(f"offer: more than {_LONGEST} characters")
     return list(dict.fromkeys(_said(value, "")))
 
 
-def _length(value: Any) -> int:
+def length_of(value: Any) -> int:
+    """The number of characters in an offer, without its pictures."""
     if isinstance(value, str):
         return 0 if value.startswith("data:image/") else len(value)
     if isinstance(value, list):
-        return sum(map(_length, value))
+        return sum(map(length_of, value))
     if isinstance(value, Mapping):
-        return sum(len(name) + _length(member) for name, member in value.items())
+        return sum(len(name) + length_of(member) for name, member in value.items())
     return 0
 
 
