@@ -96,7 +96,7 @@ def test_pins_in_a_file_are_shared_by_servers_and_processes(tmp_path: Path) -> N
     assert [each.name for each in tmp_path.iterdir()] == ["pins.json"]
 
 
-def test_a_server_that_always_names_its_tools_anew_fills_no_memory() -> None:
+def test_a_server_with_ever_new_names_of_tools_fills_no_memory() -> None:
     pins = Pins()
     pins.pin({str(number): "1" for number in range(10_000)})
     with pytest.raises(ConfigError, match="over 10,000 tools"):

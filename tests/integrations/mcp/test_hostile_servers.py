@@ -9,7 +9,10 @@ import pytest
 
 from taskshield.integrations.mcp import Address, Command
 from tests.integrations.mcp import hostile
-from tests.integrations.mcp.wiretap import STDIO, tapped
+from tests.integrations.mcp.hidden_orders import SNAKE, reveals
+from tests.integrations.mcp.wiretap import STDIO, reader, tapped
+
+REDACT = {"output": "redact"}
 
 UNREADABLE = [
     *("result that is a text", "result that is a list", "result that is nothing", "no result"),
@@ -195,3 +198,41 @@ def test_a_server_that_ends_its_stream_at_once_is_not_asked_without_end() -> Non
 
     asyncio.run(scene())
     assert 1 <= len(streams) <= 3
+
+
+ODD_HTTP = {
+    "server error": ("500 Oops", "text/html", "<p>ORDER</p>"),
+    "bad request": ("400 Bad", "application/json", '{"jsonrpc":"2.0","id":null,"error":ERROR}'),
+    "not found": ("404 Gone", "application/json", '{"detail": "ORDER"}'),
+    "moved": ("302 Found\r\nlocation: http://127.0.0.1:1/ORDER", "text/plain", ""),
+    "plain": ("200 OK", "text/plain", "ORDER"),
+    "odd type": ("200 OK", "ORDER", "ORDER"),
+    "empty": ("200 OK", "application/json", ""),
+    "nothing": ("204 No Content", "text/plain", ""),
+    "accepted": ("202 Accepted", "application/json", ""),
+    "event that is no JSON": ("200 OK", "text/event-stream", "data: ORDER\n\n"),
+    "events without an answer": ("200 OK", "text/event-stream", ": ORDER\n\n"),
+    "other event": ("200 OK", "text/event-stream", "event: ORDER\ndata: {}\n\n"),
+}
+
+
+@pytest.mark.parametrize("how", ODD_HTTP)
+def test_an_odd_http_answer_is_an_error_and_its_words_are_judged(how: str) -> None:
+    status, kind, body = ODD_HTTP[how]
+    error = '{"code": 1, "message": "ORDER"}'
+
+    async def serve(incoming: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await incoming.readuntil(b"\r\n\r\n")
+        given = f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{body}"
+        writer.write(given.replace("ERROR", error).replace("ORDER", SNAKE).encode())
+        writer.close()
+
+    async def scene() -> None:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+            target = Address(url=url)
+            async with tapped(target, by=reader(), hello=False, policy=REDACT) as tap:
+                answer = await tap.ask("ping", {})
+                assert "error" in answer and not reveals(answer)
+
+    asyncio.run(scene())

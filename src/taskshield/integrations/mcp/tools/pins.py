@@ -13,7 +13,7 @@ State = Literal["new", "same", "changed"]
 
 _VERSION = 1
 _MOST = 10_000
-"""Most pins of a server: one that names its tools anew each time must not fill the memory."""
+"""Most pins of a server: new names each time must not fill the memory."""
 
 
 class Pins:
