@@ -214,6 +214,8 @@ def test_the_version_is_that_of_the_package() -> None:
         ({"replicaCount": -1}, "replicaCount: Must be greater than or equal to 0"),
         ({"service": {"port": 70_000}}, "service.port: Must be less than or equal to 65535"),
         ({"service": {"type": "Internal"}}, "service.type must be one of"),
+        ({"image": {"tag": "0.1.0@sha256:1"}}, "image.tag: Does not match"),
+        ({"image": {"repository": ""}}, "image.repository: Does not match"),
         ({"image": {"pullPolicy": "Sometimes"}}, "image.pullPolicy must be one of"),
         ({"serviceMonitor": {"interval": "soon"}}, "serviceMonitor.interval: Does not match"),
         ({"podAnnotations": {"number": 1}}, "podAnnotations.number: Invalid type"),
