@@ -178,7 +178,12 @@ def main() -> None:
         "worst_ratio": rows[0].ratio,
         "over_the_bar": over,
         "table": [
-            {"name": row.name, "ratio": row.ratio, "ms_at_the_end": row.ms, "text": [row.unit.before, row.unit.repeated, row.unit.after]}
+            {
+                "name": row.name,
+                "ratio": row.ratio,
+                "ms_at_the_end": row.ms,
+                "text": [row.unit.before, row.unit.repeated, row.unit.after],
+            }
             for row in rows
         ],
     }

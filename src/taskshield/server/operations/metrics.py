@@ -94,7 +94,9 @@ class Metrics(Collector):
     def collect(self) -> Iterator[Metric]:
         """The bytes in memory now, for the registry."""
         held = GaugeMetricFamily(
-            "taskshield_memory_bytes", "Bytes in memory, roughly, by what they are", labels=("kind",)
+            "taskshield_memory_bytes",
+            "Bytes in memory, roughly, by what they are",
+            labels=("kind",),
         )
         for sizes in self._sizes:
             for kind, size in sizes().items():
