@@ -48,33 +48,39 @@ def said(role: str, text: str) -> dict[str, Any]:
     return {"role": role, "content": text}
 
 
-def tool_output(text: str) -> bytes:
-    """A request whose newest message is the output of a tool."""
+def tool_output(text: str, *, asked: str = "Read the file.") -> bytes:
+    """A request whose newest message is the output of a tool. It is judged before it goes on."""
     function = {"name": "read_file", "arguments": "{}"}
     call = {"id": "c", "type": "function", "function": function}
     return chat(
-        said("user", "Read the file."),
+        said("user", asked),
         {"role": "assistant", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c", "content": text},
     )
 
 
 def tool_call(arguments: str) -> bytes:
-    """A request whose newest message is a call."""
+    """A request for Azure's route whose newest message is a call."""
     call = {"id": "c", "type": "function", "function": {"name": "send", "arguments": arguments}}
-    return chat(said("user", "Send it."), {"role": "assistant", "tool_calls": [call]})
+    asked = {"source": "Prompt", "role": "User", "contents": "Send it."}
+    made = {"source": "Completion", "role": "Assistant", "contents": "Ok.", "toolCalls": [call]}
+    return json.dumps({"messages": [asked, made]}).encode()
 
 
 def conversation(round: int, length: int) -> bytes:
-    """A conversation that is new in each round."""
-    turns = (
-        said(("user", "assistant")[number % 2], f"Round {round}, step {number}: look at it.")
+    """A conversation for Azure's route that is new in each round, and ends with the agent."""
+    turns = [
+        {
+            "source": ("Prompt", "Completion")[number % 2],
+            "role": ("User", "Assistant")[number % 2],
+            "contents": f"Round {round}, step {number}.",
+        }
         for number in range(length)
-    )
-    return chat(*turns)
+    ]
+    return json.dumps({"messages": turns}).encode()
 
 
-def attacks(round: int) -> Iterator[tuple[str, str, bytes]]:
+def attacks(round: int, characters: int) -> Iterator[tuple[str, str, bytes]]:
     """Each attack: its name, its path and its body. Texts differ between rounds."""
     tag = f"round {round} "
     empty = b'{"messages": [' + b"[]," * 800_000 + b"[]]}"
@@ -83,16 +89,15 @@ def attacks(round: int) -> Iterator[tuple[str, str, bytes]]:
     yield "15 MB of empty messages", CHAT, b'{"messages": [' + b"[]," * 5_000_000 + b"[]]}"
     yield "15 MB of empty texts", CHAT, b'{"messages": [' + b'"",' * 5_000_000 + b'""]}'
     yield "15 MB of brackets", CHAT, b"[" * 15_000_000
-    yield "150,000 wrong values", "/api/playground", json.dumps([[0]] * 70_000).encode()
-    yield "15 MB of one text", CHAT, chat(said("user", tag + "word " * 3_000_000))
-    yield "1,999 short messages", CHAT, conversation(round, 1_999)
+    yield "wrong values", "/api/playground", json.dumps([[0]] * 60_000).encode()
+    yield "15 MB of one text", CHAT, tool_output(tag + "word " * 3_000_000)
+    yield "2,000 short messages", AZURE, conversation(round, 2_000)
     yield "a cell of tabs", CHAT, tool_output(f"{tag}| a" + "\t" * 200_000 + "x")
-    yield "a line of blanks", CHAT, chat(said("user", tag + " " * 200_000 + "x"))
-    yield "1.9 MB of words", CHAT, tool_output(tag + "the word " * 210_000)
-    yield "1.9 MB of signs", CHAT, tool_output(tag + "!? <[|*_`" * 210_000)
-    yield "1.9 MB of lines", CHAT, tool_output(tag + "- a: b\n" * 270_000)
-    yield "1.9 MB of JSON in arguments", CHAT, tool_call(json.dumps({"a": [tag] * 100_000}))
-    yield "300 kB of a user", CHAT, chat(said("user", tag + "Pay Ada. Then, if so, ask. " * 11_000))
+    yield "a line of blanks", CHAT, tool_output("Done.", asked=tag + " " * 200_000 + "x")
+    for name, unit in (("words", "the word "), ("signs", "!? <[|*_`"), ("lines", "- a: b\n")):
+        yield f"a text of {name}", CHAT, tool_output(tag + unit * (characters // len(unit)))
+    yield "JSON in arguments", AZURE, tool_call(json.dumps({"a": [tag] * 10_000}))
+    yield "300 kB of a user", CHAT, tool_output("Done.", asked=tag + "Pay, if so, Ada. " * 18_000)
 
 
 def post(url: str, path: str, body: bytes) -> int:
@@ -219,7 +224,7 @@ def in_memory(running: Running) -> dict[str, int]:
     return {kind: int(float(size)) for kind, size in found}
 
 
-def attack(running: Running, round: int) -> dict[str, Any]:
+def attack(running: Running, round: int, characters: int) -> dict[str, Any]:
     """One round: all attacks, a few at once."""
     statuses: dict[str, int] = {}
 
@@ -229,7 +234,7 @@ def attack(running: Running, round: int) -> dict[str, Any]:
 
     began, cpu = time.perf_counter(), running.cpu_s()
     with watched(running.port) as found, ThreadPoolExecutor(AT_ONCE) as threads:
-        list(threads.map(send, attacks(round)))
+        list(threads.map(send, attacks(round, characters)))
     return {
         "round": round,
         "seconds": round_to(time.perf_counter() - began),
@@ -248,6 +253,7 @@ def main() -> None:
     """Attack a server, and write what it did."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--characters", type=int, default=1_900_000, help="of the long texts")
     parser.add_argument("--wait", type=float, default=45.0, help="seconds for slow bodies to end")
     parser.add_argument(
         "--results", type=Path, default=results_file.RESULTS, help="folder for the figures"
@@ -259,10 +265,11 @@ def main() -> None:
         before = resident_mib(running)
         with slow_bodies(running.port) as connections:
             opened = time.perf_counter()
-            rounds = [attack(running, round) for round in range(options.rounds)]
+            rounds = [attack(running, round, options.characters) for round in range(options.rounds)]
             time.sleep(max(0.0, options.wait - (time.perf_counter() - opened)))
             left = still_open(connections)
         figures = {
+            "characters": options.characters,
             "idle_latency_ms": idle,
             "idle_resident_mib": before,
             "slow_bodies": {"opened": SLOW, "open_at_the_end": left},

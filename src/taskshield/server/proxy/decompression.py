@@ -29,7 +29,7 @@ async def decompressed(chunks: AsyncIterator[bytes], encoding: str) -> AsyncGene
             yield decompressor.decompress(chunk, _AT_ONCE)
             while decompressor.unconsumed_tail:
                 yield decompressor.decompress(decompressor.unconsumed_tail, _AT_ONCE)
-        yield decompressor.flush()
+        yield decompressor.flush(_AT_ONCE)
     except zlib.error:
         raise WireFormatError("it could not be decompressed") from None
     if not decompressor.eof or decompressor.unused_data:

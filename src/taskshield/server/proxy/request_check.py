@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from functools import partial
 
 from taskshield.adapters.proxy.exchange import Body
 from taskshield.core.errors import ConversationError
@@ -11,6 +12,7 @@ from taskshield.server.proxy.early_forwarding import EarlyForwarding
 from taskshield.server.proxy.provider import ProviderRequest
 from taskshield.server.proxy.removed_calls import RemovedCalls, RemovedCallsStore, with_results
 from taskshield.server.proxy.session_lookup import MatchedSession, SessionLookup
+from taskshield.server.threads import off_loop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +62,16 @@ class RequestCheck:
         if removed is not None:
             body = with_results(body, removed)
         changed = body is not request.body
+        outgoing = request.outgoing
+        if changed:
+            outgoing = await off_loop(len(outgoing.content), partial(outgoing.with_body, body))
         if changed:
             self._early_forwarding.learn(session)
         return CheckedRequest(
             session=session,
             removed=removed,
             body=body,
-            outgoing=request.outgoing.with_body(body) if changed else request.outgoing,
+            outgoing=outgoing,
             changed=changed,
             spent_s=time.perf_counter() - began,
         )
