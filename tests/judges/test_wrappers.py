@@ -233,3 +233,11 @@ def test_the_budget_of_tokens_counts_failed_checks_too() -> None:
         ask(judge, STEP)
     with pytest.raises(JudgeBudgetExceeded, match="100 tokens"):
         asyncio.run(judge.tasks(USER, VIEW))
+
+
+def test_very_long_answers_are_not_cached() -> None:
+    inner = TableJudge(drafts=lambda text: [TaskDraft(text=text * 20_000)])
+    judge = CachedJudge(inner, entries=8)
+    for _ in range(2):
+        asyncio.run(judge.tasks(USER, VIEW))
+    assert len(inner.seen) == 2

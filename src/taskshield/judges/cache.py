@@ -17,6 +17,10 @@ from taskshield.judges.call_ids import CallIds
 Answer = TypeVar("Answer", Assessment, TaskAssessment)
 
 
+_LONGEST = 20_000
+"""Characters of an answer that is cached; answers repeat the words that they are about."""
+
+
 class CachedJudge:
     """Gives the same answer to the same question without a second request.
 
@@ -84,7 +88,8 @@ class CachedJudge:
         if known is not None:
             return known
         answer = await ask(message, view)
-        cache[key] = replace(answer, trace=replace(answer.trace, cached=True, usage=NO_USAGE))
+        if _length(answer) <= _LONGEST:
+            cache[key] = replace(answer, trace=replace(answer.trace, cached=True, usage=NO_USAGE))
         return answer
 
     def _read_part(self, view: SessionView) -> SessionView:
@@ -92,3 +97,9 @@ class CachedJudge:
         if self._history_tokens is None:
             return view
         return replace(view, history=recent(view.history, self._history_tokens))
+
+
+def _length(answer: Assessment | TaskAssessment) -> int:
+    if isinstance(answer, TaskAssessment):
+        return sum(len(draft.text) for draft in (*answer.tasks, *answer.objectives))
+    return sum(len(item.text) for item in answer.items)
