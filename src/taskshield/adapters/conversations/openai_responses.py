@@ -212,7 +212,7 @@ def _tools(root: Field) -> Iterator[ToolSpec]:
     yield from _specs(root["tools"], "")
     if isinstance(root["input"].value, list):
         for item in root["input"].elements():
-            if item["type"].value in TOOL_LISTS:
+            if item["type"].text_or("") in TOOL_LISTS:
                 yield from _specs(item["tools"], item["server_label"].text_or(""))
 
 

@@ -12,6 +12,7 @@ CLIENT_RUN = frozenset(
         "function_call",
         "local_shell_call",
         "mcp_approval_request",
+        "multi_agent_call",
         "shell_call",
         "tool_search_call",
     }
@@ -36,6 +37,7 @@ OUTPUTS = frozenset(
         "function_call_output",
         "local_shell_call_output",
         "mcp_approval_response",
+        "multi_agent_call_output",
         "program_output",
         "shell_call_output",
         "tool_search_output",
@@ -44,9 +46,16 @@ OUTPUTS = frozenset(
 """What a tool returned, and nothing else."""
 TOOL_LISTS = frozenset({"mcp_list_tools", "additional_tools"})
 SILENT = frozenset(
-    {"reasoning", "compaction", "compaction_trigger", "configuration_update", "item_reference"}
+    {
+        "agent_message",
+        "compaction",
+        "compaction_trigger",
+        "configuration_update",
+        "item_reference",
+        "reasoning",
+    }
 )
-"""They ask for nothing, and say nothing that a judge may treat as fact."""
+"""They ask the client for nothing, and say nothing that a judge may treat as fact."""
 TEXTS = frozenset({"message"})
 KNOWN = CLIENT_RUN | PROVIDER_RUN | OUTPUTS | TOOL_LISTS | SILENT | TEXTS
 

@@ -1,33 +1,24 @@
 """Errors of the provider, as a client may see them: an error holds no call."""
 
 import json
-from typing import Any
 
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.proxy.sse import Splitter
 from taskshield.adapters.proxy.strict_json import check_has_no_call, object_of
 from taskshield.core.errors import WireFormatError
-from taskshield.server.proxy.provider import ProviderResponse
+from taskshield.server.proxy.headers import Headers
+from taskshield.server.proxy.provider import ProviderError, ProviderResponse
 
 _LONGEST = 2**20
 """Bytes of an error. Longer ones are none."""
-_REPLACED: Any = {
-    "type": "error",
-    "error": {
-        "type": "api_error",
-        "message": "[Task Shield] The provider answered with an error that holds more than an"
-        " error. It was removed.",
-        "param": None,
-        "code": "upstream_invalid",
-    },
-}
 
 
 async def error_body(response: ProviderResponse) -> bytes:
-    """The body of an error, or another one where it holds a call.
+    """The body of an error.
 
     Raises:
-        ProviderError: It is not complete.
+        ProviderError: It is not complete, or it holds a call: then the client gets an error of this
+            server with the same status.
     """
     content = bytearray()
     try:
@@ -37,8 +28,18 @@ async def error_body(response: ProviderResponse) -> bytes:
                 raise WireFormatError("it is too long")
         _check(bytes(content))
     except WireFormatError:
-        return json.dumps(_REPLACED).encode()
+        raise ProviderError(
+            response.status,
+            "upstream_invalid",
+            "The provider answered with an error that holds more than an error. It was removed.",
+            {name.decode(): value.decode("latin-1") for name, value in _kept(response.headers)},
+        ) from None
     return bytes(content)
+
+
+def _kept(headers: Headers) -> Headers:
+    """The one header by which clients know when to try again."""
+    return [(b"retry-after", value) for name, value in headers if name.lower() == b"retry-after"]
 
 
 def _check(content: bytes) -> None:

@@ -75,7 +75,7 @@ def recorded(name: str, *, streams: bool) -> bytes:
 def edited(name: str, random: Random, *, streams: bool) -> list[bytes]:
     """A recorded answer after a few edits, cut into chunks anywhere."""
     data = recorded(name, streams=streams)
-    data = _stream(data, random) if streams else _text(json.loads(data), random)
+    data = _stream(data, random) if streams else text_of(json.loads(data), random)
     if random.random() < 0.1:
         data = data[: random.randrange(len(data) + 1)]
     cuts = sorted(random.randrange(len(data) + 1) for _ in range(random.randrange(4)))
@@ -83,7 +83,8 @@ def edited(name: str, random: Random, *, streams: bool) -> list[bytes]:
     return [data[start:end] for start, end in pairs]
 
 
-def _text(value: Any, random: Random) -> bytes:
+def text_of(value: Any, random: Random) -> bytes:
+    """JSON after a few edits."""
     for _ in range(random.randrange(1, 4)):
         value = _tree(value, random)
     text = json.dumps(value, ensure_ascii=random.random() < 0.5)
@@ -213,7 +214,7 @@ def _stream(data: bytes, random: Random) -> bytes:
             break
     for number in {random.randrange(len(events)) for _ in range(random.randrange(3)) if events}:
         if events[number] != b"[DONE]":
-            events[number] = _text(json.loads(events[number]), random)
+            events[number] = text_of(json.loads(events[number]), random)
     odd = random.random() < 0.3
     return b"".join(_framed(each, random, odd=odd) for each in events)
 

@@ -78,15 +78,14 @@ def as_read(item: Any) -> Any:
 
     Any of them may say what to do.
     """
-    if not isinstance(item, dict) or item.get("type") in (None, *KNOWN):
-        return item
-    if not may_be_acted_on(item):
+    kind = item.get("type") if isinstance(item, dict) else None
+    if not isinstance(kind, str) or kind in KNOWN or not may_be_acted_on(item):
         return item
     return {
         "type": "custom_tool_call",
         "id": item.get("id"),
         "call_id": item.get("call_id"),
-        "name": item["type"],
+        "name": kind,
         "input": without(item, "type", "id", "call_id", "status"),
     }
 
