@@ -10,7 +10,9 @@ IBAN = "DE89370400440532013000"
 TOOLS = (ToolSpec(name="send_money"), ToolSpec(name="share_file"), ToolSpec(name="read_bill"))
 
 
-@pytest.mark.parametrize("said", ["asdf", "What can you do?", "Let us begin", "Fix the tests."])
+@pytest.mark.parametrize(
+    "said", ["asdf", "What can you do?", "Nice weather today.", "hello my friend"]
+)
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [

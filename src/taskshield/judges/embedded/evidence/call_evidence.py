@@ -30,6 +30,7 @@ from taskshield.judges.embedded.evidence.read_only_calls import own_tier
 from taskshield.judges.embedded.evidence.tokens import token_words
 from taskshield.judges.embedded.shell.unasked_uploads import unasked_upload
 from taskshield.judges.embedded.shell.uploads import Upload
+from taskshield.judges.embedded.tasks.small_talk import gives_no_order
 from taskshield.judges.embedded.text.segments import Segment
 
 Kind: TypeAlias = Tier | Literal["plan"]
@@ -136,14 +137,16 @@ class CallEvidence:
     def invented(self) -> bool:
         """Whether a call gives money or rights to an address that no one named, unasked.
 
-        No value of it occurs anywhere in the conversation, and no word of its name in what the user
-        said. So nothing authorises it, however plausible it looks.
+        The user gave no order, no value of the call occurs anywhere in the conversation, and no
+        word of its name in what the user said. So nothing authorises it.
         """
         return (
             self.kind in (Tier.FINANCIAL, Tier.ACCESS)
+            and self.newest < 0  # an output may have been dropped that had it
             and not self.asked.words_found
             and all(one.found.kind == "new" for one in self.telling)
             and any(one.value.kind in ("address", "account") for one in self.telling)
+            and gives_no_order(self.request)
         )
 
 

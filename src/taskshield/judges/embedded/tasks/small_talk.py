@@ -11,6 +11,8 @@ from taskshield.judges.embedded.grammar.directive_openers import kind_of
 
 _LONGEST = 80
 """Characters of a message that may say nothing."""
+_REMARK = 200
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
 _GREETS = frozenset(
     "hi hiya hello hey there hallo hej guten tag morgen moin bonjour salut hola"
@@ -49,3 +51,14 @@ def asks_for_nothing(text: str, *, first: bool) -> bool:
         return True
     agrees = words <= _AGREES | _OPENERS | _FILLS
     return first and (agrees or said.isdecimal() or kind_of(said) == "courtesy")
+
+
+def gives_no_order(text: str) -> bool:
+    """Whether short English words hold no order at all: questions, remarks, single letters.
+
+    Of other texts it is not known.
+    """
+    if not text.strip() or len(text) > _REMARK or not text.isascii():
+        return False
+    kinds = {kind_of(said.strip()) for said in _SENTENCE.findall(text) if said.strip()}
+    return kinds.isdisjoint(("directive", "prohibition", "limit"))
