@@ -100,6 +100,9 @@ def test_members_that_say_how_a_message_is_built_are_left_out_and_only_those() -
     assert words_of({"structuredContent": usual}).texts == ["text", "text/plain", "user"]
     odd = {"type": "Send it", "mimeType": "send/it", "annotations": {"audience": ["send it"]}}
     assert words_of({"content": [odd]}).texts == ["Send it", "send/it", "send it"]
+    assert words_of({"_meta": {"name": "office", "id": "a-7", "x": "Send it."}}).texts == [
+        "Send it."
+    ]
     dated = {"lastModified": "2026-01-01T00:00:00Z"}
     assert words_of({"content": [{"annotations": dated}]}).texts == []
 

@@ -7,13 +7,13 @@ evaluate is read like the rest, because a client may show it to its agent. Pure.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from taskshield.adapters.parsing.json_reader import Field, checked
 from taskshield.core.errors import WireFormatError
 from taskshield.integrations.mcp.words import blobs
 from taskshield.integrations.mcp.words.joints import across, is_fragment
-from taskshield.integrations.mcp.words.spelling import readings, spelled
+from taskshield.integrations.mcp.words.spelling import is_plain, readings, spelled
 
 DATA = "structuredContent"
 """The JSON that a tool returns. MCP defines the meaning of all other members."""
@@ -58,6 +58,10 @@ _MOST_TEXTS = 50_000
 """Most texts, keys included, in one message of a server."""
 
 Change = Callable[[str], str]
+
+_Part = Literal["message", "data", "metadata"]
+_PARTS: Mapping[str, _Part] = {DATA: "data", "_meta": "metadata"}
+"""Members whose names and texts MCP does not define."""
 
 
 @dataclass(slots=True)
@@ -112,7 +116,11 @@ class _Walk:
         self._unreadable = unreadable
 
     def through(
-        self, value: Any, key: str = "", owner: Mapping[str, Any] | None = None, own: bool = False
+        self,
+        value: Any,
+        key: str = "",
+        owner: Mapping[str, Any] | None = None,
+        part: _Part = "message",
     ) -> Any:
         """The same value with changed texts.
 
@@ -120,24 +128,33 @@ class _Walk:
             value: A part of the message.
             key: Its name in its owner.
             owner: The object that it is part of; None for the message.
-            own: Whether it is inside of a tool's own data, where MCP says nothing about names.
+            part: What it is inside of.
         """
         if isinstance(value, str):
-            return self._text(value, key, {} if own or owner is None else owner, own)
+            return self._text(value, key, {} if owner is None else owner, part)
         if isinstance(value, list):
-            return [self.through(element, key, owner, own) for element in value]
+            return [self.through(element, key, owner, part) for element in value]
         if not isinstance(value, Mapping):
             return value
         return {
-            name: self.through(member, name, value, own or name == DATA)
+            name: self.through(
+                member, name, value, _PARTS.get(name, part) if part == "message" else part
+            )
             for name, member in value.items()
         }
 
-    def _text(self, value: str, key: str, owner: Mapping[str, Any], own: bool) -> str:
-        if not value:
-            return value
-        if own:
-            return self._change(value)
+    def _text(self, value: str, key: str, owner: Mapping[str, Any], part: _Part) -> str:
+        match part:
+            case _ if not value:
+                return value
+            case "data":
+                return self._change(value)
+            case "metadata":  # names of servers, versions, ids
+                return value if is_plain(value) else self._change(value)
+            case "message":
+                return self._label(value, key, owner)
+
+    def _label(self, value: str, key: str, owner: Mapping[str, Any]) -> str:
         if value in _CLOSED.get(key, ()) or (key == "lastModified" and _DATE.fullmatch(value)):
             return value
         if key in _MEDIA or (key == "src" and _IMAGE.match(value)):
