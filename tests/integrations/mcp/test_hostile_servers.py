@@ -236,3 +236,20 @@ def test_an_odd_http_answer_is_an_error_and_its_words_are_judged(how: str) -> No
                 assert "error" in answer and not reveals(answer)
 
     asyncio.run(scene())
+
+
+def test_an_error_in_the_gateway_quotes_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*given: object) -> None:
+        raise RuntimeError(SNAKE)
+
+    monkeypatch.setattr("taskshield.integrations.mcp.gateway.greeting.reviewed", broken)
+
+    async def scene() -> None:
+        async with tapped(hello=False) as tap:
+            answer = await tap.ask("initialize", {})
+            assert answer["error"]["message"] == "The gateway could not answer this."
+
+    asyncio.run(scene())
+    assert "could not answer a request (RuntimeError)" in caplog.text and SNAKE not in caplog.text
