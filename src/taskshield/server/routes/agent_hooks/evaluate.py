@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter
@@ -28,6 +29,7 @@ from taskshield.server.routes.agent_hooks.session_memory import SessionMemories,
 from taskshield.server.routes.azure.responses import AzureResponse, renderer, wrong_api_version
 from taskshield.server.services import Services, authorize, services
 from taskshield.server.sessions.snapshots import RequestSource
+from taskshield.server.threads import off_loop
 
 NAME = "agent-hooks"
 
@@ -48,9 +50,10 @@ async def evaluate(request: Request) -> Response:
         return refusal
     if not request.query_params.get("targetResourceId"):
         raise WireFormatError("targetResourceId: the query parameter is required")
-    if len(await request.body()) > parse.MAX_BYTES:
+    size = len(await request.body())
+    if size > parse.MAX_BYTES:
         raise WireFormatError(f"body: larger than {parse.MAX_BYTES} bytes")
-    event = parse.parse(await json_body(request))
+    event = await off_loop(size, partial(parse.parse, await json_body(request)))
     verdict = await _verdict(services(request), session_memories(request), caller.tenant, event)
     return VerdictResponse(verdict.wire())
 

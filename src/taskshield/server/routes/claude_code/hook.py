@@ -5,6 +5,7 @@ Claude Code ignores a hook whose response has another status than 200. So every 
 """
 
 import logging
+from functools import partial
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -27,12 +28,14 @@ from taskshield.server.routes.claude_code.replies import (
     unchecked,
 )
 from taskshield.server.services import authorize, services
+from taskshield.server.threads import off_loop
 
 
 async def hook(request: Request) -> Response:
     """Answer one event."""
     caller = await authorize(request, "check", local=True)
-    event = events.parse(await json_body(request))
+    body = await json_body(request)
+    event = await off_loop(len(await request.body()), partial(events.parse, body))
     server = services(request)
     try:
         return _response(await reply(server.checker, caller.tenant, event, agent=caller.agent))
