@@ -177,7 +177,7 @@ class ServerSettings(_Section):
     """How many decisions are kept; the oldest are deleted first."""
     live_sessions: Count = 1_000
     """Number of sessions cached in memory."""
-    cache_bytes: Count = 256 * 1024 * 1024
+    cache_bytes: Count = 192 * 1024 * 1024
     """Bytes of the sessions cached in memory, however few they are; an estimate."""
     approval_s: Seconds = 600.0
     """Time for a person to approve; after that the call is denied."""

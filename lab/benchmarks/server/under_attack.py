@@ -96,7 +96,7 @@ def attacks(round: int, characters: int) -> Iterator[tuple[str, str, bytes]]:
     yield "a line of blanks", CHAT, tool_output("Done.", asked=tag + " " * 200_000 + "x")
     for name, unit in (("words", "the word "), ("signs", "!? <[|*_`"), ("lines", "- a: b\n")):
         yield f"a text of {name}", CHAT, tool_output(tag + unit * (characters // len(unit)))
-    yield "JSON in arguments", AZURE, tool_call(json.dumps({"a": [tag] * 10_000}))
+    yield "JSON in arguments", AZURE, tool_call(json.dumps({"a": [tag] * 5_000}))
     yield "300 kB of a user", CHAT, tool_output("Done.", asked=tag + "Pay, if so, Ada. " * 18_000)
 
 
@@ -148,8 +148,9 @@ def ask_check(connection: HTTPConnection) -> None:
     connection.request("POST", AZURE, json.dumps(body).encode(), headers)
 
 
-def watch(port: int, stop: Event, results: Any) -> None:
+def watch(port: int, ready: Event, stop: Event, results: Any) -> None:
     """Measure until told to stop, in a process of its own."""
+    ready.set()
     with ThreadPoolExecutor() as threads:
         asked = [threads.submit(wait_times, send, port, stop) for send in (ask_health, ask_check)]
         results.put([one.result() for one in asked])
@@ -159,10 +160,11 @@ def watch(port: int, stop: Event, results: Any) -> None:
 def watched(port: int) -> Iterator[dict[str, dict[str, float]]]:
     """Latencies of others while something else happens; they are there at the end."""
     spawning = get_context("spawn")
-    stop, results = spawning.Event(), spawning.Queue()
-    process = spawning.Process(target=watch, args=(port, stop, results))
+    ready, stop, results = spawning.Event(), spawning.Event(), spawning.Queue()
+    process = spawning.Process(target=watch, args=(port, ready, stop, results), daemon=True)
     found: dict[str, dict[str, float]] = {}
     process.start()
+    ready.wait(PATIENCE_S)
     try:
         yield found
     finally:

@@ -27,7 +27,7 @@ from taskshield.server.threads import off_loop
 T = TypeVar("T")
 C = TypeVar("C", bound=SnapshotChange)
 
-CACHE_BYTES = 128 * 1024 * 1024
+CACHE_BYTES = 96 * 1024 * 1024
 """Bytes of all cached sessions, however few they are."""
 _LONGEST = 64 * 1024 * 1024
 """Characters of one session. All of it is read at once."""
