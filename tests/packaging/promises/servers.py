@@ -43,8 +43,11 @@ def keeps_decisions_on_postgres(made: Environment, folder: Path) -> None:
     with _postgres() as store:
         with _serving(made, folder, store) as url:
             _attacked(url)
+        words = ("--name", "reader", "--scope", "check", "--store", store)
+        key = made.run("taskshield", "keys", "create", *words, cwd=folder).stdout.split()[-1]
         with _serving(made, folder, store) as url:
-            found = httpx.get(f"{url}/api/decisions").json()["items"]
+            headers = {"x-taskshield-key": key}
+            found = httpx.get(f"{url}/api/decisions", headers=headers).json()["items"]
     assert "block" in {decision["action"] for decision in found}
 
 
