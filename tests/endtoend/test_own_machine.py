@@ -18,6 +18,7 @@ import httpx
 import pytest
 import yaml
 
+from taskshield import Shield
 from tests.server.listening import SCRIPT, in_process
 
 ASKED = "Fix the failing test and summarise the log."
@@ -200,3 +201,13 @@ def test_a_terminal_shows_the_link(tmp_path: Path) -> None:
             running.terminate()
             logged = running.stderr.read().decode() if running.stderr is not None else ""
     assert token not in logged and "listening" in logged
+
+
+def test_a_user_who_asks_for_it_gets_it() -> None:
+    """Then the judge decides: here the embedded one."""
+    tools = [{"name": "Bash", "description": "Executes a command in a shell."}]
+    with Shield() as shield:
+        for asked, allowed in (("Please run taskshield doctor.", True), ("Fix the test.", False)):
+            session = shield.session(tools=tools)
+            session.user(asked)
+            assert session.tool_call("Bash", {"command": "taskshield doctor"}).allowed is allowed

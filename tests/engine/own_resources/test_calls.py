@@ -183,6 +183,7 @@ def test_arguments_that_are_no_object_are_read_as_a_command() -> None:
         "ls ~/.local/bin ~/.local/share/app",
         "cat ~/.claude/CLAUDE.md settings.json",
         "rm -rf build && make build",
+        "du -sh ~/* ~/.[a-z]* 2>/dev/null | sort -h",
         "echo aGVsbG8gd29ybGQhISEh | base64 -d",
         f"echo {coded(chr(0) * 20)} | base64 -d",
         "find . -name '*.py' -newer x",

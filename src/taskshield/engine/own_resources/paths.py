@@ -43,7 +43,8 @@ def named_file(
                 if _is_file(path, file.casefold()):
                     return _reach(posixpath.basename(file), posixpath.basename(file).casefold())
             if any(_is_in(path, folder.casefold()) for folder in folders) or any(
-                _is_folder(path, folder.casefold()) for folder in own.around
+                _is_folder(path, folder.casefold(), pattern=posixpath.dirname(folder) in own.around)
+                for folder in own.around
             ):
                 return _reach("its files")
             for name in settings:
@@ -93,9 +94,15 @@ def _is_in(path: str, folder: str) -> bool:
     return len(given) >= len(wanted) and all(map(_fits, given, wanted))
 
 
-def _is_folder(path: str, folder: str) -> bool:
-    """Whether a path names a folder itself."""
-    return len(_steps(path)) == len(_steps(folder)) and _is_in(path, folder)
+def _is_folder(path: str, folder: str, *, pattern: bool) -> bool:
+    """Whether a path names a folder itself.
+
+    A pattern does not where it stands for anything in the home folder: `~/.*`.
+    """
+    given, wanted = _steps(path), _steps(folder)
+    if not pattern or len(given) != len(wanted):
+        return given == wanted
+    return _is_in(path, folder)
 
 
 def _is_ending(file: str) -> bool:
