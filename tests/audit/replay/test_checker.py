@@ -158,6 +158,8 @@ def test_a_plan_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_calls_before_the_user_has_spoken() -> None:
     payload = clean()
     payload["messages"] = payload["messages"][1:2] + payload["messages"][:1]
+    assert check(payload)[1:] == ([],)  # it only reads
+    payload["messages"][0]["tool_calls"][0]["function"]["name"] = "send_mail"
     _, (early,) = check(payload)
     assert early["reason"] == "The user has not given any task yet."
 

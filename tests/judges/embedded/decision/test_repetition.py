@@ -1,4 +1,4 @@
-"""An equal second payment is one that nobody asked for, unless the first failed."""
+"""An equal second payment is one that no one asked for, unless the first failed."""
 
 import pytest
 
