@@ -8,6 +8,7 @@ import logging
 import math
 from typing import Any
 
+import anyio
 from mcp import MCPError
 from mcp.shared.dispatcher import Outbound
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
@@ -25,6 +26,9 @@ from taskshield.integrations.mcp.requests.client_request import Params
 
 _log = logging.getLogger(__name__)
 
+_LAST_NOTICES_S = 2.0
+"""Longest time that an answer waits for the notifications before it."""
+
 
 class FromServer:
     """Passes messages of one server on to its client."""
@@ -37,6 +41,7 @@ class FromServer:
         self._session = session
         self._pending = pending
         self._notices = notices.Notices()
+        self._in_turn = anyio.Lock()
         self._warned = False
 
     async def on_request(
@@ -77,6 +82,16 @@ class FromServer:
             pending.heard_of()
         else:
             pending = self._pending.subscribed(given)
+        async with self._in_turn:  # those that are judged and those that are not keep their order
+            await self._pass_on(method, given, pending)
+
+    async def all_passed_on(self) -> None:
+        """Wait a short time until the notifications that have arrived have been passed on."""
+        with anyio.move_on_after(_LAST_NOTICES_S):
+            async with self._in_turn:
+                pass
+
+    async def _pass_on(self, method: str, given: Params, pending: Pending | None) -> None:
         about = self._pending.last if pending is None else pending
         passed = await self._notices.passed(method, given, lambda: self._session_of(about))
         if passed is None:

@@ -152,6 +152,7 @@ class Link:
         self._pending.add(pending)
         try:
             result = await self._gateway.answer(request, partial(self._forward, pending))
+            await self._from_server.all_passed_on()
             return (
                 result if pending.listens is None else with_subscription(result, channel.request_id)
             )
