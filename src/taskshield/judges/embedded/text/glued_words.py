@@ -114,9 +114,10 @@ def _sentence_edits(
     match: re.Match[str], between: re.Pattern[str], different: int
 ) -> Iterator[Edit]:
     """Blanks for the signs between words, in those stretches that are sentences."""
-    signs = [sign.span() for sign in between.finditer(match[0])]
-    starts, ends = [0, *(end for _, end in signs)], [*(start for start, _ in signs), len(match[0])]
-    words = [match[0][start:end].lower() for start, end in zip(starts, ends, strict=True)]
+    said = match[0]
+    signs = [sign.span() for sign in between.finditer(said)]
+    starts, ends = [0, *(end for _, end in signs)], [*(start for start, _ in signs), len(said)]
+    words = [said[start:end].lower() for start, end in zip(starts, ends, strict=True)]
     chosen: set[int] = set()
     for window in _windows(len(words)):
         if _is_sentence(words[window], different):
