@@ -92,23 +92,22 @@ def superlinear(work: Work, tried: Iterable[Unit], small: int = _SMALL) -> Unit 
 
 def _explodes(work: Work, unit: Unit) -> bool:
     """Whether time grows faster than with any power of the size: then no longer text is tried."""
-    for size in (40, 80):
-        if seconds(work, unit.text(2 * size)) > _MEASURABLE_S and all(
-            seconds(work, unit.text(2 * size)) > _MOST * seconds(work, unit.text(size))
-            for _ in range(_TRIES)
-        ):
-            return True
-    return False
+    return any(_grows(work, unit, size, 2) for size in (40, 80))
 
 
 def _grows_fast(work: Work, unit: Unit, size: int) -> bool:
-    long = unit.text(size * _GROWTH)
-    if seconds(work, long) < _MEASURABLE_S:
+    return _grows(work, unit, size, _GROWTH)
+
+
+def _grows(work: Work, unit: Unit, size: int, growth: int) -> bool:
+    """Whether a text so many times as long takes too many times as long."""
+    if seconds(work, unit.text(growth * size)) < _MEASURABLE_S:
         return False
-    short = unit.text(size)
+    # Each try reads texts of other lengths: what is read again may be remembered.
     return all(
-        seconds(work, long) > _MOST * max(seconds(work, short), _MEASURABLE_S / 16)
-        for _ in range(_TRIES)
+        seconds(work, unit.text(growth * size + more))
+        > _MOST * max(seconds(work, unit.text(size + more)), _MEASURABLE_S / 16)
+        for more in range(len(unit.repeated), (_TRIES + 1) * len(unit.repeated), len(unit.repeated))
     )
 
 

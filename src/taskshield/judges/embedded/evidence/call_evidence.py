@@ -179,7 +179,7 @@ def collect_evidence(
     planted, near = index.around(directives), index.around(directives, _REACH)
     request = "\n".join(index.asked)
     values = _marked(
-        [_sourced(value, index, planted, near) for value in argument_values(call)],
+        _sourced(argument_values(call), index, planted, near),
         kinds_in(request),
     )
     suspects = sorted(
@@ -230,15 +230,21 @@ def beside(found: Sequence[Segment], calls: Iterable[ToolCall]) -> list[Segment]
 
 
 def _sourced(
-    value: ArgumentValue,
+    values: Sequence[ArgumentValue],
     index: ConversationIndex,
     planted: frozenset[TextLocation],
     near: frozenset[TextLocation],
-) -> SourcedValue:
-    deadline.check()
-    found = provenance(value, index.sources, planted.__contains__)
-    beside = found.kind == "data" and near.issuperset(found.places)
-    return SourcedValue(value=value, found=found, near=beside, instead=False)
+) -> list[SourcedValue]:
+    known: dict[str, Provenance] = {}
+    sourced = []
+    for value in values:
+        deadline.check()
+        if value.text not in known:
+            known[value.text] = provenance(value, index.sources, planted.__contains__, len(values))
+        found = known[value.text]
+        beside = found.kind == "data" and near.issuperset(found.places)
+        sourced.append(SourcedValue(value=value, found=found, near=beside, instead=False))
+    return sourced
 
 
 class _PassedOn:

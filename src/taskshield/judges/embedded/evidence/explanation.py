@@ -1,7 +1,8 @@
 """How much of a call one text explains: the values of its arguments and the words of its name."""
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from taskshield.core import deadline
@@ -51,10 +52,15 @@ def explained_share(call: ToolCall, segment_text: str) -> Explained:
     deadline.check()
     text = (_known if len(segment_text) <= _SHORT else _indexed)(segment_text)
     values = [value for value in argument_values(call) if not value.trivial]
+    counts = Counter(replace(value, path="") for value in values)
     words = _name_stems(call.name)
     return Explained(
         values=len(values),
-        values_found=sum(text.stream.hit(value).share >= ENOUGH for value in values),
+        values_found=sum(
+            count
+            for value, count in counts.items()
+            if text.stream.hit(value, len(counts)).share >= ENOUGH
+        ),
         words=len(words),
         words_found=sum(word in text.stems for word in words),
     )

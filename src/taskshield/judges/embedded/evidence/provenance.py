@@ -26,6 +26,7 @@ Owner: TypeAlias = Literal["user", "data", "directive", "new"]
 """Whose a value is; new: the agent's own."""
 
 _KINDS: tuple[SourceKind, ...] = ("user", "pasted", "output", "disguised", "assistant")
+_OF_TOOLS: tuple[SourceKind, SourceKind] = ("output", "disguised")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +80,9 @@ class Sources:
         self._streams["output"].forget(message)
         self._streams["disguised"].forget(message)
 
-    def hit(self, kind: SourceKind, value: ArgumentValue) -> Match:
-        """How much of a value the text of one kind has."""
-        return self._streams[kind].hit(value)
+    def hit(self, kind: SourceKind, value: ArgumentValue, values: int = 1) -> Match:
+        """How much of a value the text of one kind has, and where; one of so many values."""
+        return self._streams[kind].hit(value, values)
 
     def sharing(self, words: Iterable[str]) -> list[tuple[TextLocation, float]]:
         """Places in the data that share words with these, and which part; the best first."""
@@ -102,7 +103,10 @@ class Sources:
 
 
 def provenance(
-    value: ArgumentValue, sources: Sources, injected: Callable[[TextLocation], bool]
+    value: ArgumentValue,
+    sources: Sources,
+    injected: Callable[[TextLocation], bool],
+    values: int = 1,
 ) -> Provenance:
     """Where a value comes from; whole finds count before partial ones, the user before all.
 
@@ -110,21 +114,22 @@ def provenance(
         value: The value.
         sources: What has been said so far.
         injected: Whether a place in tool output belongs to a directive.
+        values: How many values the call has.
     """
-    output, disguised = sources.hit("output", value), sources.hit("disguised", value)
+    output, disguised = (sources.hit(kind, value, values) for kind in _OF_TOOLS)
     inside = tuple(place for place in output.places if injected(place))
     outside = tuple(place for place in output.places if place not in inside)
     hidden = tuple(place for place in disguised.places if injected(place))
-    pasted = sources.hit("pasted", value)
+    pasted = sources.hit("pasted", value, values)
     data = Match(output.share if outside else 0.0, outside)
     hits: dict[ValueOrigin, Match] = {
-        "user": sources.hit("user", value),
+        "user": sources.hit("user", value, values),
         "data": pasted if pasted.share > data.share else data,
         "directive": Match(
             max(output.share if inside else 0.0, disguised.share if hidden else 0.0),
             (*inside, *hidden),
         ),
-        "assistant": sources.hit("assistant", value),
+        "assistant": sources.hit("assistant", value, values),
     }
     in_directive = hits["directive"].share >= ENOUGH
     for least in (1.0, ENOUGH):

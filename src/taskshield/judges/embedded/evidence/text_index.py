@@ -21,6 +21,8 @@ _PLACES = 8
 """Places reported for a value."""
 _TRIES = 4096
 """Occurrences of a common word that are searched; bounds the work on flooded output."""
+_ALL_TRIES = 100 * _TRIES
+"""The same for all values of a call together."""
 _GRAM_TRIES = 512
 _COMPARED = 1 << 18
 """Words that are compared at all occurrences together: a long value that repeats one word would
@@ -78,10 +80,16 @@ class TextIndex:
         del self._words[:count], self._glued[:count], self._places[:count]
         self._forgotten = end
 
-    def hit(self, value: ArgumentValue) -> Match:
-        """How much of a value is here, and where."""
+    def hit(self, value: ArgumentValue, values: int = 1) -> Match:
+        """How much of a value is here, and where.
+
+        Args:
+            value: The value.
+            values: How many values the call has; of many, each is searched at fewer places.
+        """
         wanted = parts(value)
-        found = [self._part(part, value.kind == "number") for part in wanted]
+        tries = max(_PLACES, min(_TRIES, _ALL_TRIES // values))
+        found = [self._part(part, value.kind == "number", tries) for part in wanted]
         share = sum(1 for places in found if places) / len(found)
         if not share and value.kind in ("text", "name", "path"):
             return self._grams(wanted[0].ways[0] if wanted[0].ways else ())
@@ -111,16 +119,14 @@ class TextIndex:
         self._glued.extend(glued)
         self._places.extend([place] * len(words))
 
-    def _part(self, part: Part, number: bool) -> list[TextLocation]:
+    def _part(self, part: Part, number: bool, tries: int) -> list[TextLocation]:
         for words in part.ways:
-            places = self._phrase(words, part.whole, number)
+            places = self._phrase(words, part.whole, number, tries)
             if places:
                 return places
         return []
 
-    def _phrase(
-        self, words: Words, whole: bool, number: bool, tries: int = _TRIES
-    ) -> list[TextLocation]:
+    def _phrase(self, words: Words, whole: bool, number: bool, tries: int) -> list[TextLocation]:
         rarest, occurrences = 0, self._at.get(words[0], ())
         for index, word in enumerate(words):
             here = self._at.get(word, ())
