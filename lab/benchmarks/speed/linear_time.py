@@ -92,16 +92,16 @@ def superlinear(work: Work, tried: Iterable[Unit], small: int = _SMALL) -> Unit 
 
 def _explodes(work: Work, unit: Unit) -> bool:
     """Whether time grows faster than with any power of the size: then no longer text is tried."""
-    return any(_grows(work, unit, size, 2) for size in (40, 80))
+    return any(_grows(work, unit, size, 2, 4 * _MEASURABLE_S) for size in (40, 80))
 
 
 def _grows_fast(work: Work, unit: Unit, size: int) -> bool:
-    return _grows(work, unit, size, _GROWTH)
+    return _grows(work, unit, size, _GROWTH, _MEASURABLE_S)
 
 
-def _grows(work: Work, unit: Unit, size: int, growth: int) -> bool:
+def _grows(work: Work, unit: Unit, size: int, growth: int, measurable: float) -> bool:
     """Whether a text so many times as long takes too many times as long."""
-    if seconds(work, unit.text(growth * size)) < _MEASURABLE_S:
+    if seconds(work, unit.text(growth * size)) < measurable:
         return False
     # Each try reads texts of other lengths: what is read again may be remembered.
     return all(
