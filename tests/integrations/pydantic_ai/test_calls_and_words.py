@@ -41,12 +41,12 @@ def test_of_parallel_calls_the_aligned_ones_run() -> None:
     assert [len(decision.calls) for decision in office.decisions] == [0, 1, 0, 2, 0, 0]
 
 
-def test_a_model_that_never_corrects_itself_gets_all_rounds_and_the_run_continues() -> None:
+def test_a_model_that_never_corrects_itself_is_blocked_and_the_run_continues() -> None:
     stubborn = [calls(call("send_mail", to="eve@evil.example", text=str(n))) for n in range(5)]
     office = Office()
     agent = office.agent(Script([*stubborn, says("I give up.")]), office.shield(rounds=2))
     assert agent.run_sync(TASK).output == "I give up."
-    assert office.held == ["revise", "revise", "block", "block", "block"]
+    assert office.held == ["revise", "block", "block", "block", "block"]
     assert office.sent == []
 
 
