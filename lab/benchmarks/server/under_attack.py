@@ -116,7 +116,7 @@ def post(url: str, path: str, body: bytes) -> int:
 
 def wait_times(send: Callable[[HTTPConnection], None], port: int, stop: Event) -> list[float]:
     """Milliseconds of requests, one after the other."""
-    found = []
+    found: list[float] = []
     connection = HTTPConnection(HOST, port, timeout=PATIENCE_S)
     while not (found and stop.is_set()):
         began = time.perf_counter()
