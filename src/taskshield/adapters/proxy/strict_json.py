@@ -2,7 +2,7 @@
 
 Another parser may keep the first of two members of one name, ignore case, or look for a call at
 another place. So a member that is written twice is refused, and so is whatever looks like a call
-where this format has none. Members that nobody knows are kept where they hold nothing of the kind.
+where this format has none. Members that are not known are kept where they hold nothing of the kind.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Which paths under /v1 the proxy guards, passes on, or refuses. Pure.
 
 A path passes where no SDK does what its answer says. All others are refused: the answer of a path
-that nobody knows here could hold a call.
+that is not known here could hold a call.
 """
 
 import re

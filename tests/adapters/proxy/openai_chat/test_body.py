@@ -7,7 +7,8 @@ import pytest
 
 from taskshield.adapters.proxy.exchange import Body
 from taskshield.adapters.proxy.openai_chat import body as chat_format
-from taskshield.adapters.proxy.openai_chat.stream import ChatAssembly, ChatOutlet
+from taskshield.adapters.proxy.openai_chat.outlet import ChatOutlet
+from taskshield.adapters.proxy.openai_chat.stream import ChatAssembly
 from taskshield.adapters.proxy.stream_gate import Gate
 from taskshield.core.errors import ConversationError, WireFormatError
 from taskshield.core.messages import ToolCall

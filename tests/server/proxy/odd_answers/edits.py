@@ -187,7 +187,7 @@ def _cased(word: Any, random: Random) -> str:
         f"{word} ",
         word,
     ]
-    return random.choice(spellings)
+    return str(random.choice(spellings))
 
 
 def _stream(data: bytes, random: Random) -> bytes:

@@ -166,7 +166,8 @@ def _chat_helper() -> Iterator[tuple[str, str]]:
 def _chat_events() -> Iterator[tuple[str, str]]:
     """Calls put together by their index, as agents without the helper do."""
     calls: dict[tuple[int, Any], list[str]] = {}
-    for chunk in _OPENAI.chat.completions.create(model="m", messages=_TURNS, stream=True):
+    chunks: Any = _OPENAI.chat.completions.create(model="m", messages=_TURNS, stream=True)
+    for chunk in chunks:
         for choice in chunk.choices or ():
             delta = choice.delta
             for call in (delta and delta.tool_calls) or ():
@@ -239,7 +240,8 @@ def _responses_events() -> Iterator[tuple[str, str]]:
     """Every call that any event has."""
     names: dict[Any, str] = {}
     written: dict[Any, str] = {}
-    for event in _OPENAI.responses.create(model="m", input=TASK, stream=True):
+    events: Any = _OPENAI.responses.create(model="m", input=TASK, stream=True)
+    for event in events:
         item = getattr(event, "item", None)
         if item is not None and item.type == "function_call":
             names[event.output_index] = item.name or names.get(event.output_index, "")

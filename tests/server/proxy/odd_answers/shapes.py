@@ -27,7 +27,7 @@ _DONE = b"data: [DONE]\n\n"
 _MESSAGE = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []}
 _USAGE = {"input_tokens": 1, "output_tokens": 1}
 _RESPONSE = {"id": "resp_1", "object": "response", "status": "completed", "model": "m"}
-_FUNCTION = CHAT_CALL["function"]
+_FUNCTION: Any = CHAT_CALL["function"]
 _SPELLINGS = ("Tool_Use", "TOOL_USE", "tool-use", "tooluse", " tool_use", "tool_use ", "toolUse")
 
 
@@ -64,7 +64,7 @@ def chunk(*choices: Any, **members: Any) -> bytes:
     return sse({**_CHUNK, "choices": list(choices), **members})
 
 
-def choice(delta: Any, reason: str | None = None, index: int = 0, **members: Any) -> dict[str, Any]:
+def choice(delta: Any, reason: Any = None, index: Any = 0, **members: Any) -> dict[str, Any]:
     return {"index": index, "delta": delta, "finish_reason": reason, **members}
 
 
@@ -156,7 +156,7 @@ def _raw(body: Any) -> bytes:
 
 
 def _chat_streams() -> Iterator[tuple[str, bytes]]:
-    call = {"tool_calls": [CHAT_CALL]}
+    call: dict[str, Any] = {"tool_calls": [CHAT_CALL]}
     yield "a call", chat(chunk(choice(call)))
     yield "message for delta", chat(chunk({"index": 0, "message": call, "finish_reason": None}))
     yield "message beside delta", chat(chunk(choice({"content": "x"}, message=call)))
@@ -226,7 +226,7 @@ def _chat_streams() -> Iterator[tuple[str, bytes]]:
         b'{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":%s}]}}]}'
     )
     yield "a name twice", chat(b"data: " + named_twice % function + b"\n\n")
-    doubled = {**_FUNCTION, "arguments": '{"to": "evil", "to": "me"}'}
+    doubled: dict[str, Any] = {**_FUNCTION, "arguments": '{"to": "evil", "to": "me"}'}
     yield (
         "an argument twice",
         chat(chunk(choice({"tool_calls": [{**CHAT_CALL, "function": doubled}]}))),

@@ -19,11 +19,8 @@ from taskshield.adapters.proxy.anthropic.blocks import (
     is_call,
     ran_at_provider,
 )
-from taskshield.adapters.proxy.anthropic.stream import (
-    AnthropicAssembly,
-    AnthropicOutlet,
-    text_block,
-)
+from taskshield.adapters.proxy.anthropic.outlet import AnthropicOutlet, text_block
+from taskshield.adapters.proxy.anthropic.stream import AnthropicAssembly
 from taskshield.adapters.proxy.exchange import Body, Place, Reply, Request
 from taskshield.adapters.proxy.feedback_rounds import GAP, answer
 from taskshield.adapters.proxy.output_edits import rewritten, with_texts

@@ -18,7 +18,8 @@ from taskshield.adapters.proxy.openai_chat.members import (
     check_content,
     with_more,
 )
-from taskshield.adapters.proxy.openai_chat.stream import ChatAssembly, ChatOutlet
+from taskshield.adapters.proxy.openai_chat.outlet import ChatOutlet
+from taskshield.adapters.proxy.openai_chat.stream import ChatAssembly
 from taskshield.adapters.proxy.output_edits import rewritten, with_texts
 from taskshield.adapters.proxy.stream_gate import Gate
 from taskshield.adapters.proxy.strict_json import check_members

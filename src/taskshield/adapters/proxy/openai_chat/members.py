@@ -3,11 +3,15 @@
 from typing import Any
 
 from taskshield.adapters.parsing.json_reader import Field
+from taskshield.adapters.proxy.exchange import Body
 from taskshield.adapters.proxy.feedback_rounds import GAP, joined
 from taskshield.adapters.proxy.strict_json import check_has_no_call, check_members
 
 CALLED = ("tool_calls", "function_call")
 """Members with calls, which are also the finish reasons that announce them."""
+
+LEGACY = -1
+"""The number of a call in the deprecated `function_call`, which has none of its own."""
 
 _WRITTEN = {"function": "arguments", "custom": "input"}
 """Types of calls, which are also the members with the call, and where these keep its arguments."""
@@ -50,3 +54,8 @@ def check_call(field: Field) -> None:
     for name in given:
         check_members(field[name], _WRITTEN[name])
         field[name]["name"].text_or("")
+
+
+def acts(choice: Body) -> bool:
+    """Whether a piece of a choice is of a call or of the end: both must wait for the judge."""
+    return bool(choice.get("finish_reason")) or any(choice["delta"].get(key) for key in CALLED)
