@@ -57,24 +57,24 @@ class Target:
     ids: dict[str, str]
 
 
-@pytest.fixture(scope="module", params=["key", "login"])
+@pytest.fixture(scope="module", params=["key", "link"])
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     store = MemoryStore()
-    headers: dict[str, str] = {}
+    headers = {}
     if request.param == "key":
         headers["x-taskshield-key"] = run(keyed(store, "admin"))
-    with in_thread(judge(), store, policy=ESCALATE, limits={"per_minute": None}) as server:
-        headers = headers or server.owner
-        client = httpx.Client(base_url=server.url, headers=headers)
+    with (
+        in_thread(judge(), store, policy=ESCALATE, limits={"per_minute": None}) as server,
+        httpx.Client(base_url=server.url, headers=headers or server.owner) as client,
+    ):
         client.post("/api/sessions", json={"id": "s"}).raise_for_status()
         said = {"messages": wire(*HIJACKED.messages)}
         decided = client.post("/api/sessions/s/messages", json=said).json()["decisions"]
         held = next(decision for decision in decided if decision["approval"])
         path = f"/api/approvals/{held['approval']}"
         client.post(f"{path}/deny").raise_for_status()  # so that no request waits for a decision
-        client.close()
         ids = {"session": "s", "decision": held["id"], "approval": held["approval"]}
-        yield Target(server.url, headers, ids)
+        yield Target(server.url, headers or server.owner, ids)
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode))
