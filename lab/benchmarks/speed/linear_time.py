@@ -84,7 +84,7 @@ def superlinear(work: Work, tried: Iterable[Unit], small: int = _SMALL) -> Unit 
             return unit
         size = small
         while _grows_fast(work, unit, size):
-            if size > small * _GROWTH:
+            if size > small or seconds(work, unit.text(size * _GROWTH)) > _LONG_ENOUGH_S:
                 return unit
             size *= _GROWTH
     return None

@@ -171,3 +171,10 @@ def test_no_name_and_no_number_is_lost(parts: list[str]) -> None:
 )
 def test_long_text_is_read_in_linear_time(unit: str) -> None:
     assert is_linear(read_tasks, unit)
+
+
+@pytest.mark.parametrize("word", ["super", "with", "to-do", "good morning"])
+def test_a_repeated_word_takes_no_exponential_time(word: str) -> None:
+    said = f"{word} " * 60
+    for text in (f"{said[:180]}x", f"{said[:180]}xyz:\n- pay the bill"):
+        assert read_tasks(text)

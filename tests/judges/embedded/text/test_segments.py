@@ -358,3 +358,10 @@ HOSTILE = [
 @pytest.mark.parametrize("unit", [*HOSTILE, "Plain words here. "])
 def test_time_grows_with_the_length_of_the_text_only(unit: str) -> None:
     assert is_linear(segments, unit)
+
+
+@pytest.mark.parametrize(
+    "unit", ["\t", " ", "\t|", "a\n", "the\n", "a\u200b", "a\u2800", "a\U0001f600"]
+)
+def test_a_row_with_a_long_gap_takes_linear_time(unit: str) -> None:
+    assert is_linear(lambda text: segments(f"| a{text}"), unit)
