@@ -7,7 +7,6 @@ where this format has none. Members that are not known are kept where they hold 
 
 import json
 import unicodedata
-from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
@@ -125,11 +124,11 @@ def names_part_of_call(kind: str) -> bool:
     return len(kind) > _LONGEST or "call" in _plain(kind)
 
 
-def is_misspelled(word: object, known: Collection[str]) -> bool:
+def is_misspelled(word: object, known: frozenset[str]) -> bool:
     """Whether a word is one of the known ones in another spelling."""
     if not isinstance(word, str) or word in known or len(word) > _LONGEST:
         return False
-    return _plain(word) in {_plain(each) for each in known}
+    return _plain(word) in _all_plain(known)
 
 
 @lru_cache(1024)
@@ -138,6 +137,11 @@ def _is_out_of_place(key: str) -> bool:
         return False
     plain = _plain(key)
     return plain in _CALLS or any(plain == _plain(each) for each in _STRUCTURE | _WORDS)
+
+
+@lru_cache(16)
+def _all_plain(known: frozenset[str]) -> frozenset[str]:
+    return frozenset(_plain(word) for word in known)
 
 
 @lru_cache(1024)

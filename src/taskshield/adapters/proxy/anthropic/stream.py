@@ -35,6 +35,7 @@ _GROWN: Mapping[str, tuple[str, ...]] = {
     "thinking_delta": ("thinking",),
 }
 """Types of deltas, and the members of a block that grow by them."""
+_EVENTS, _DELTAS = frozenset(_PLACES), frozenset(_GROWN)
 
 
 class AnthropicAssembly:
@@ -51,7 +52,7 @@ class AnthropicAssembly:
             return "buffer", None
         event = Field(value=payload, key="event")
         kind = event["type"].text()
-        if is_misspelled(kind, _PLACES):
+        if is_misspelled(kind, _EVENTS):
             raise event["type"].refused("a known type in another spelling")
         check_members(event, *_PLACES.get(kind, ()))
         disposition = self._disposition(kind, event)
@@ -142,7 +143,7 @@ class _Block:
     def grow(self, delta: Field) -> None:
         """Add a piece. A piece adds to one member only, whatever else it holds."""
         kind = delta["type"].text()
-        if is_misspelled(kind, _GROWN):
+        if is_misspelled(kind, _DELTAS):
             raise delta["type"].refused("a known type in another spelling")
         grown = _GROWN.get(kind, ())
         check_members(delta, *grown)

@@ -30,7 +30,8 @@ from taskshield.adapters.proxy.strict_json import (
 _ENDS = frozenset({"response.completed", "response.incomplete"})
 _FAILED = "response.failed"
 _ITEMS = frozenset({"response.output_item.added", "response.output_item.done"})
-_KNOWN = BEGINNINGS | _ENDS | _ITEMS | {_FAILED, "error"}
+_LIFE = BEGINNINGS | _ENDS
+_KNOWN = _LIFE | _ITEMS | {_FAILED, "error"}
 _OUTPUTS = "response.shell_call_output_content."
 _RUNNING = tuple(f"response.{kind}" for kind in PROVIDER_RUN)
 _OF_RESPONSES = ("output", "instructions", "input")
@@ -85,7 +86,7 @@ class ResponsesAssembly:
         return calls_of([item.newest for item in self._items])
 
     def _disposition(self, kind: str, event: Field) -> Disposition:
-        if kind in BEGINNINGS | _ENDS:
+        if kind in _LIFE:
             check_members(event, "response")
             check_response(event["response"])
             if kind in BEGINNINGS:
