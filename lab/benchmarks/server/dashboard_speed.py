@@ -3,6 +3,7 @@
 1,000 sessions of 100 messages are written to an SQLite file. One is judged, the others are copies.
 Chromium then opens the list and a session several times, each time with an empty cache. Times are
 measured by the browser, from the start of the navigation. Needs Debian's package chromium.
+The module is long because it also fills the store and logs the browser in.
 """
 
 import argparse
