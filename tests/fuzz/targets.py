@@ -82,7 +82,7 @@ def _parser(parse: Callable[[object], object], *, of_bytes: bool) -> Iterator[Re
 
 @contextmanager
 def _file(name: str, work: Callable[[Path], object]) -> Iterator[Read]:
-    """Reads a file, which may be anything that is clean: every error of ours is."""
+    """Reads a file, which may be anything that is clean: every `TaskShieldError` is."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
 

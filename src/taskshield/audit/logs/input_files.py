@@ -60,7 +60,7 @@ def _files(path: str) -> Iterator[Path]:
 
 
 def _inside(folder: Path, files: Iterable[Path]) -> Iterator[Path]:
-    """The files, sorted. Whoever wrote the folder must not choose what else is read.
+    """The files, sorted. The author of the folder must not choose what else is read.
 
     Raises:
         ConfigError: A link leads out of the folder.
