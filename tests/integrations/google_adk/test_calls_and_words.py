@@ -68,12 +68,12 @@ def test_blocked_words_are_replaced_and_words_next_to_allowed_calls_get_feedback
     assert REFUSED in text_of(events) and not text_of(events).startswith(INJECTED)
 
 
-def test_a_model_that_never_corrects_itself_gets_all_rounds() -> None:
+def test_a_model_that_never_corrects_itself_is_blocked() -> None:
     stubborn = [[call("send_mail", to="eve@evil.example", text=str(n))] for n in range(4)]
     office = Office()
     script = Script([*stubborn, [says("I give up.")]])
     asyncio.run(talk(office.runner(office.agent(script), office.shield(rounds=2)), TASK))
-    assert office.held == ["revise", "revise", "block", "block"] and office.sent == []
+    assert office.held == ["revise", "block", "block", "block"] and office.sent == []
 
 
 def test_an_answer_through_a_tool_is_checked_as_words() -> None:

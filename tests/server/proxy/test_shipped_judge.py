@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import httpx
 import openai
 import pytest
 
@@ -11,6 +10,7 @@ from taskshield.settings import load
 from taskshield.wiring import build_judge
 from tests.adapters.proxy.streams import Call, Said
 from tests.endtoend import test_real_llm
+from tests.server.listening import person
 from tests.server.providers.scripted import Provider
 from tests.server.proxy.agents import AGENTS, Agent, ChatAgent
 from tests.server.proxy.stage import proxied
@@ -87,7 +87,8 @@ def test_a_real_model_speaks_through_the_proxy(llm: str, embedded: Judge) -> Non
             agent.user(said)
             assert agent.ask().text.strip()
         (session,) = sessions(proxy.url)
-        counted = httpx.get(f"{proxy.url}/api/sessions/{session['id']}").json()["counters"]
+        with person(proxy) as page:
+            counted = page.get(f"/api/sessions/{session['id']}").json()["counters"]
         assert sum(counted.values()) == 4
         with openai.OpenAI(base_url=f"{proxy.url}/v1", api_key="none") as client:
             assert client.models.list().data

@@ -154,6 +154,7 @@ def _rows(source: Input) -> Records:
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise MissingExtraError("pyarrow", "audit") from None
+    _use_plain_allocator()
     number = 0
     try:
         with memory_limit(_ROW_MEMORY):
@@ -177,6 +178,18 @@ def _rows(source: Input) -> Records:
     except ArrowException:
         reason = "the file cannot be read any further: it is damaged"
         yield Broken(number=number + 1, reason=reason, read=source.size)
+
+
+def _use_plain_allocator() -> None:
+    """Have Arrow allocate rows one by one.
+
+    Its own allocator reserves a gigabyte with the first byte. It is given that here, because parts
+    of Arrow use it all the same.
+    """
+    import pyarrow
+
+    pyarrow.allocate_buffer(1)
+    pyarrow.set_memory_pool(pyarrow.system_memory_pool())
 
 
 def _plain(value: Any) -> Any:

@@ -54,7 +54,7 @@ _ADDRESS = re.compile(
 )
 """Mail addresses, names of hosts, IP addresses."""
 _NUMBER = re.compile(r"[^\w.,-]{0,3}(-?\d[\d.,' ]{0,30})[^\w]{0,3}")
-_ACCOUNT = re.compile(r"(?=(?:\D*\d){4})[a-z]{0,6}\d[a-z0-9]{6,40}|\+?\d{7,20}")
+_ACCOUNT = re.compile(r"(?=(?:\D{0,46}\d){4})[a-z]{0,6}\d[a-z0-9]{6,40}|\+?\d{7,20}")
 _NUMBERS = re.compile(r"(?<!\w)\d[\d.,']{0,30}")
 _BLANKS = re.compile(r"[\s-]")
 _WORD = re.compile(r"\w{1,40}")

@@ -121,13 +121,13 @@ def test_annotated_output_stays_whole_and_redacted_output_keeps_the_injection_fr
     assert all(decision.allowed for decision in bank.decisions)
 
 
-def test_a_stubborn_agent_gets_its_rounds_and_no_more(guard: Guard) -> None:
+def test_a_stubborn_agent_gets_one_round_for_the_same_call(guard: Guard) -> None:
     model = Hijackable(attempts=5)
     bank = Bank().work(guarded_pipeline(Element(model), guard(rounds=2)))
     blocked = [decision for decision in bank.decisions if not decision.allowed]
     assert [decision.action for decision in blocked] == [
         "revise",
-        "revise",
+        "block",
         "block",
         "block",
         "block",

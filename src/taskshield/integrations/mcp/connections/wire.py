@@ -17,15 +17,15 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
+from taskshield.core.json_limits import JsonLimits, excess_of
 from taskshield.integrations.mcp import notes
 
 MOST_BYTES = 8 * 1024 * 1024
 """Longest message of a server."""
-MOST_PARTS = 250_000
+_LIMITS = JsonLimits(depth=1_000, values=250_000, keys=250_000)
 """Most JSON values in a message."""
 _EDGE = 4_096
 """Bytes at both ends of a message in which the id is looked for, if it cannot be parsed."""
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _ID = re.compile(rb'"id"\s{0,8}:\s{0,8}(-?\d{1,15}|"[^"\\]{1,64}")(?=[\s,}])')
 
 
@@ -52,7 +52,7 @@ def parsed(data: bytes) -> JSONRPCMessage:
     Raises:
         ValueError: They are none, or it is too big.
     """
-    if len(data) > MOST_BYTES or not _has_few_parts(data):
+    if len(data) > MOST_BYTES or excess_of(data, _LIMITS) is not None:
         raise ValueError("too big")
     # Lone surrogates and other invalid bytes must not end the connection.
     return jsonrpc_message_adapter.validate_json(data.decode("utf-8", "replace"), by_name=False)
@@ -70,17 +70,6 @@ def failure(id: RequestId) -> JSONRPCError:
     """The answer to a request whose answer cannot be read."""
     error = ErrorData(code=PARSE_ERROR, message=notes.UNREADABLE_ANSWER)
     return JSONRPCError(jsonrpc="2.0", id=id, error=error)
-
-
-def _has_few_parts(data: bytes) -> bool:
-    if _marks(data) <= MOST_PARTS:
-        return True
-    return _marks(_STRING.sub(b"", data)) <= MOST_PARTS
-
-
-def _marks(data: bytes) -> int:
-    """At least the number of values in this JSON."""
-    return 1 + data.count(b",") + data.count(b"[") + data.count(b"{")
 
 
 def _id(ends: bytes) -> RequestId | None:

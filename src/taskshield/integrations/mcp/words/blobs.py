@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_=\s-]+", re.ASCII)
-_TEXTUAL = re.compile(r"text/|[^;]*\b(?:json|xml|yaml|javascript|csv|html)\b", re.ASCII)
-"""Media types of texts."""
+_TEXTUAL = re.compile(r"^text/|\b(?:json|xml|yaml|javascript|csv|html)\b", re.ASCII)
+"""Media types of texts, without their parameters."""
 _ODD = frozenset({*map(chr, range(32)), "\ufffd"}) - frozenset("\t\n\r\f")
 """Characters that texts do not have, and one that stands for bytes that are no character."""
 _MOST_ODD = 10
@@ -38,7 +38,7 @@ def text_of(data: bytes, owner: Mapping[str, object]) -> str | None:
         return data.decode("utf-16", "replace")
     text = data.decode("utf-8", "replace")
     odd = sum(character in _ODD for character in text)
-    called = isinstance(media, str) and _TEXTUAL.match(media.lower()[:200])
+    called = isinstance(media, str) and _TEXTUAL.search(media.lower()[:200].partition(";")[0])
     return text if called or odd * _MOST_ODD <= len(text) else None
 
 
