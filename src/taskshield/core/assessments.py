@@ -1,9 +1,16 @@
 """What judges answer, before policy turns it into a decision."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from taskshield.core.instructions import Span
 from taskshield.core.usage import NO_USAGE, Usage
+
+ContradictionKind = Literal[
+    "forbidden", "look_only", "limit", "object", "recipient", "time", "condition", "withdrawn",
+    "used_up", "not_yet",
+]  # fmt: skip
+"""Which kind of words of the user rules an instruction out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +64,19 @@ class TaskAssessment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """What a user or operator ruled out, and an instruction does all the same."""
+
+    target: str
+    """The id of the task or objective whose words rule it out."""
+    kind: ContradictionKind
+    said: str
+    """The words, quoted."""
+    does: str
+    """What the instruction does against them, quoted from it where it can be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AssessedInstruction:
     """One instruction of a message and how it serves each target."""
 
@@ -73,6 +93,8 @@ class AssessedInstruction:
     """How well tainted directives explain it; those left out score 0."""
     epsilon: float = 0.0
     """The judge's own threshold for the sum of scores."""
+    contradictions: tuple[Contradiction, ...] = ()
+    """No sum of scores outweighs one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
