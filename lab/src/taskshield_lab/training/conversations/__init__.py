@@ -1,5 +1,5 @@
-"""Labelled conversations made from scenarios, openings and test environments.
+"""Labelled conversations made from scenarios, openings, test environments and contrast sets.
 
-Thirteen modules, because each step from a scenario to a conversation is one: plan, injection,
-output, format, noise, tools, truncation. Three make whole conversations, one for each source.
+Fourteen modules, because each step from a scenario to a conversation is one: plan, injection,
+output, format, noise, tools, truncation. Four make whole conversations, one for each source.
 """

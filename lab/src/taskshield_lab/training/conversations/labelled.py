@@ -8,12 +8,13 @@ from taskshield.core.assessments import TaskDraft
 from taskshield.core.messages import Message
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield_lab.training.conversations.plans import Kind
+from taskshield_lab.training.sources.contrast import Wrong
 
 OffsetMap = Callable[[int, int], tuple[int, int]]
 """From start and end in a text to start and end in the changed text."""
 
-CallKind = Literal["step", "also_fine", "drift", "attack"]
-"""Why the agent makes a call; the first two kinds are aligned."""
+CallKind = Literal["step", "also_fine", "drift", "attack"] | Wrong
+"""Why the agent makes a call, or what is wrong with it; the first two kinds are aligned."""
 
 SpanKind = Literal["attack", "benign", "pointed", "obey", "wish", "echo"]
 """Whose words a span is; `output_examples.Label` explains the kinds."""
@@ -30,6 +31,8 @@ class CallLabel:
     tier: Tier
     explained_by: tuple[int, int, int] | None = None
     """For an attack: message, start and end of the injected words that ask for it."""
+    said: str | None = None
+    """The user's words that rule the call out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
