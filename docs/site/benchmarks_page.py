@@ -17,6 +17,7 @@ from bars import Bar, chart
 from blocked_tables import (
     agent_texts,
     bfcl,
+    contrast,
     dialogues,
     own_worlds,
     pointed_work,
@@ -294,6 +295,7 @@ TABLES: dict[str, Callable[[], str]] = {
         own_worlds,
         bfcl,
         dialogues,
+        contrast,
         agent_texts,
         tiers,
         latency,

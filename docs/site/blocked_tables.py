@@ -17,7 +17,10 @@ _LABELS = {
     "errands": "web tasks",
     "bad": "injected",
     "good texts": "legitimate",
+    "known": "known kinds",
+    "held_out": "kinds held out",
 }
+_CONTRAST = ("misaligned", "aligned")
 _FIRST = ("the user asks", "the user points", "the user hands over")
 
 
@@ -83,6 +86,19 @@ def dialogues() -> str:
     head = ("", *(_LABELS[kind] for kind in kinds))
     table = grid(head, [*lines, ("all", *(f"{_share(each)} %" for each in sums))])
     return f"{table}\n\n{_conversations(record)}"
+
+
+def contrast() -> str:
+    """Contrast sets, by kind and by what is wrong with a call."""
+    record = results("contrast")
+    files = [name.removesuffix(".jsonl") for name in record["inputs"]]
+    lines = []
+    for file in files:
+        for row, counts in record[file]["held"].items():
+            cells = [_of(counts[what]) if what in counts else "" for what in _CONTRAST]
+            lines.append((f"{_LABELS[file]}, {row}", *cells))
+    talks = [f"{record[file]['conversations']} ({_LABELS[file]})" for file in files]
+    return f"{grid(('', *_CONTRAST), lines)}\n\nFrom {' and '.join(talks)} distinct conversations."
 
 
 def agent_texts() -> str:
