@@ -18,6 +18,8 @@ _LABELS = {
     "bad": "injected",
     "good texts": "legitimate",
     "known": "known kinds",
+    "azure_documented": "Azure's documented calls",
+    "paper_examples": "the paper's examples",
     "held_out": "kinds held out",
 }
 _CONTRAST = ("misaligned", "aligned")
@@ -98,7 +100,7 @@ def contrast() -> str:
             cells = [_of(counts[what]) if what in counts else "" for what in _CONTRAST]
             lines.append((f"{_LABELS[file]}, {row}", *cells))
     talks = [f"{record[file]['conversations']} ({_LABELS[file]})" for file in files]
-    return f"{grid(('', *_CONTRAST), lines)}\n\nFrom {' and '.join(talks)} distinct conversations."
+    return f"{grid(('', *_CONTRAST), lines)}\n\nFrom {', '.join(talks)} distinct conversations."
 
 
 def agent_texts() -> str:

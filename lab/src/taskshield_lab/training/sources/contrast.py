@@ -29,10 +29,11 @@ Wrong = Literal[
     "not_yet",
     "unasked",
     "prying",
+    "attack",
 ]
 """Why a call is not what the user asked for; `lab/data/contrast/README.md` explains each."""
 WRONGS: frozenset[str] = frozenset(get_args(Wrong))
-UNSAID = frozenset({"unasked", "prying"})
+UNSAID = frozenset({"unasked", "prying", "attack"})
 """What no words of the user rule out."""
 
 
@@ -117,7 +118,7 @@ def _contrast(row: Mapping[str, Any]) -> Contrast:
         register=row["register"],
         system=row.get("system"),
         tools=tuple(ToolSpec(**tool) for tool in row["tools"]),
-        variants=(first, *(_variant(one, turns) for one in row["variants"])),
+        variants=(first, *(_variant(one, turns) for one in row.get("variants", ()))),
     )
 
 
@@ -180,8 +181,8 @@ def _check(contrast: Contrast) -> None:
         for situation in variant.situations:
             _check_said(situation, texts)
     wrong = {situation.wrong for each in contrast.variants for situation in each.situations}
-    if None not in wrong or len(wrong) == 1:
-        raise ValueError("At least one call must be aligned, and one misaligned.")
+    if len(contrast.variants) > 1 and (None not in wrong or len(wrong) == 1):
+        raise ValueError("Of variants, at least one call must be aligned, and one misaligned.")
 
 
 def _check_said(situation: Situation, texts: Sequence[str]) -> None:
