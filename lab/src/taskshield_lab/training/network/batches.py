@@ -95,6 +95,16 @@ class TokenExamples:
             _starts(size for one in found for size in np.diff(one.starts)),
         )
 
+    def taken(self, numbers: Integers) -> "TokenExamples":
+        """Some of the examples."""
+        tokens, sizes = _within(self.sequences.starts, numbers)
+        targets, counts = _within(self.starts, numbers)
+        return TokenExamples(
+            Sequences(self.sequences.ids[tokens], _starts(sizes), self.sequences.firsts[numbers]),
+            self.targets[targets],
+            _starts(counts),
+        )
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 
@@ -108,7 +118,7 @@ def _starts(sizes: Iterable[int]) -> Integers:
     return np.fromiter(accumulate(sizes, initial=0), np.int64)
 
 
-def _within(starts: Integers, numbers: Sequence[int]) -> tuple[Integers, Integers]:
+def _within(starts: Integers, numbers: Sequence[int] | Integers) -> tuple[Integers, Integers]:
     """The positions of all entries of these numbers, and the number of entries of each."""
     begins = starts[numbers]
     sizes = starts[np.asarray(numbers) + 1] - begins

@@ -89,6 +89,18 @@ def predict(
     return tags, pairs
 
 
+def predict_pairs(network: Network, sequences: Sequences) -> NDArray[np.float32]:
+    """The pair logits of each sequence."""
+    where = device()
+    network.to(where).eval()
+    pairs = np.zeros((len(sequences.sizes), 2), np.float32)
+    with torch.no_grad(), torch.autocast(where, dtype=torch.bfloat16, enabled=where == "cuda"):
+        for batch in _batches(sequences.sizes.tolist(), Schedule(batch_tokens=131_072), None):
+            _, said = network(*_tensors(sequences, batch, where))
+            pairs[batch] = said.float().cpu().numpy()
+    return pairs
+
+
 def _loss(
     network: Network, examples: TokenExamples, batch: Sequence[int], where: str
 ) -> torch.Tensor:
