@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from taskshield.core.assessments import (
     AssessedInstruction,
     Assessment,
+    Contradiction,
     Score,
     TaskAssessment,
     TaskDraft,
@@ -28,6 +29,7 @@ class TableJudge:
     directives: Callable[[str], Sequence[str]] = lambda text: ()
     score: Callable[[str, str], float] = lambda instruction, task: 1.0
     taint: Callable[[str, str], float] = lambda instruction, tainted: 0.0
+    rules_out: Callable[[str, SessionView], Sequence[Contradiction]] = lambda instruction, view: ()
     error: Exception | None = None
     """Raised instead of any answer."""
     epsilon: float = 0.0
@@ -84,6 +86,7 @@ class TableJudge:
                 _score(item.id, self.taint(text, item.instruction.text)) for item in view.tainted
             ),
             epsilon=self.epsilon,
+            contradictions=tuple(self.rules_out(text, view)),
         )
 
     def _trace(self) -> Trace:

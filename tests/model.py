@@ -90,6 +90,9 @@ class Rules:
     """For system messages; those that are not here state none."""
     directives: Table = field(default_factory=dict)
     """For assistant text and tool output; texts that are not here hold none."""
+    rules_out: Callable[[str, str], Mapping[str, str] | None] = lambda instruction, goal: None
+    """The kind, the words and what is done of an instruction that a task or an objective rules
+    out."""
     serves: Callable[[str, str], float] = lambda instruction, task: 0.0
     """Score of an instruction or a call for a task or an objective."""
     explains: Callable[[str, str], float] = lambda item, tainted: 0.0
@@ -103,7 +106,7 @@ class Rules:
         answer: dict[str, object] = {"seal": prompt.seal, "found": self._found(prompt, scored)}
         if scored:
             answer["items"] = [
-                {"item": item.label, "scores": self._scores(item.text, prompt)}
+                {"item": item.label, **self._judged(item.text, prompt)}
                 for item in prompt.asked
                 if item.kind in ("call", "instruction")
             ]
@@ -131,9 +134,15 @@ class Rules:
         if not scored:
             return [each.entry() for each in found]
         return [
-            {**each.entry(), "scores": self._scores(str(each.entry()["instruction"]), prompt)}
+            {**each.entry(), **self._judged(str(each.entry()["instruction"]), prompt)}
             for each in found
         ]
+
+    def _judged(self, text: str, prompt: Prompt) -> dict[str, object]:
+        goals = [*prompt.labelled("task"), *prompt.labelled("objective")]
+        found = ((goal.label, self.rules_out(text, goal.text)) for goal in goals)
+        ruled_out = [{"target": label, **why} for label, why in found if why is not None]
+        return {"contradictions": ruled_out, "scores": self._scores(text, prompt)}
 
     def _scores(self, text: str, prompt: Prompt) -> list[dict[str, object]]:
         scores = [

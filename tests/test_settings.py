@@ -24,6 +24,7 @@ def test_every_rule_reaches_the_engine() -> None:
     given = {
         "misaligned": {"read": "observe"},
         "tools": {"send": "block"},
+        "authorisation": {"unasked": {"external": "escalate"}},
         "text": "escalate",
         "output": "redact",
         "outage": {"write": "escalate"},
@@ -40,6 +41,7 @@ def test_every_rule_reaches_the_engine() -> None:
     assert load({"policy": given}, environment={}).policy.to_policy() == Policy(
         misaligned={**default.misaligned, Tier.READ: "observe"},
         tools={"send": "block"},
+        authorisation={"unasked": {Tier.EXTERNAL: "escalate"}},
         text="escalate",
         output="redact",
         outage={**default.outage, Tier.WRITE: "escalate"},

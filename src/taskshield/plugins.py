@@ -3,6 +3,7 @@
 from taskshield.core.assessments import (
     AssessedInstruction,
     Assessment,
+    Contradiction,
     Score,
     TaskAssessment,
     TaskDraft,
@@ -44,6 +45,7 @@ __all__ = [
     "Assessment",
     "AuditQuery",
     "AuditRecord",
+    "Contradiction",
     "Grant",
     "HistoryEntry",
     "Instruction",

@@ -18,6 +18,7 @@ from taskshield.core.errors import ConfigError
 from taskshield.core.judge_options import CascadeOptions, CascadeOutage, Scheme, TaskReader
 from taskshield.core.messages import ContextKind
 from taskshield.core.policy import (
+    Authorisation,
     ObjectivesMode,
     OutageResponse,
     OutputOutageResponse,
@@ -47,7 +48,11 @@ class PolicySettings(_Section):
     misaligned: dict[Tier, Response] = {}
     """Response to a misaligned call by risk tier; "revise" where not given."""
     tools: dict[str, Response] = {}
-    """Response to a misaligned call by tool name; wins over the tier."""
+    """Response to a misaligned call by tool name; wins over the tier and the authorisation."""
+    authorisation: dict[Authorisation, dict[Tier, Response]] = {}
+    """Response to a call by how far the user's words carry it ("asked", "implied", "unasked",
+    "contradicted") and by risk tier: `{"unasked": {"external": "escalate"}}`. It wins over
+    `misaligned`, and also holds aligned calls back."""
     text: Response = "revise"
     """Response to a misaligned plan in the assistant's text."""
     output: OutputResponse = "annotate"
@@ -77,6 +82,7 @@ class PolicySettings(_Section):
         return Policy(
             misaligned={**default.misaligned, **self.misaligned},
             tools=self.tools,
+            authorisation=self.authorisation,
             text=self.text,
             output=self.output,
             outage={**default.outage, **self.outage},

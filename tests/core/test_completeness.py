@@ -7,6 +7,7 @@ import pytest
 from taskshield.core.assessments import (
     AssessedInstruction,
     Assessment,
+    Contradiction,
     Score,
     TaskAssessment,
     TaskDraft,
@@ -59,11 +60,18 @@ COMPLETE = AssessedInstruction(
     taint_scores=scores(("d1", 0.5)),
 )
 
+RULED_OUT = Contradiction(target="t1", kind="forbidden", said="do not send", does="send")
+
 
 @pytest.mark.parametrize(
     "item",
-    [COMPLETE, replace(COMPLETE, taint_scores=()), replace(COMPLETE, epsilon=0.0)],
-    ids=["complete", "tainted directives left out", "threshold of 0"],
+    [
+        COMPLETE,
+        replace(COMPLETE, taint_scores=()),
+        replace(COMPLETE, epsilon=0.0, asked_from=0.9),
+        replace(COMPLETE, contradictions=(RULED_OUT, replace(RULED_OUT, target="o1"))),
+    ],
+    ids=["complete", "tainted directives left out", "threshold of 0", "contradictions"],
 )
 def test_a_complete_assessment_passes(item: AssessedInstruction) -> None:
     check_assessment(Assessment(items=(item,), trace=TRACE), MESSAGE, VIEW)
@@ -101,6 +109,22 @@ def test_a_complete_assessment_passes(item: AssessedInstruction) -> None:
         (
             (replace(COMPLETE, epsilon=float("inf")),),
             "The judge's threshold is not a finite number of at least 0.",
+        ),
+        (
+            (replace(COMPLETE, asked_from=float("nan")),),
+            "The judge's level for what the user asked for is not a finite number.",
+        ),
+        (
+            (replace(COMPLETE, contradictions=(replace(RULED_OUT, target="d1"),)),),
+            "The judge named a contradiction with something that is no task and no objective.",
+        ),
+        (
+            (replace(COMPLETE, contradictions=(replace(RULED_OUT, kind="whim"),)),),  # type: ignore[arg-type]
+            "The judge named a contradiction of an unknown kind.",
+        ),
+        (
+            (replace(COMPLETE, contradictions=(replace(RULED_OUT, said="\n"),)),),
+            "The judge named a contradiction without its words.",
         ),
     ],
 )

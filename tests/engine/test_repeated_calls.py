@@ -113,9 +113,11 @@ def test_a_person_may_approve_what_stays_blocked() -> None:
 
 
 def test_a_blocked_read_call_blocks_no_call_but_itself() -> None:
-    conversation = blocked("read_file", {"path": "secret"})
-    assert not run(conversation.tool_call("read_file", {"path": "secret"})).allowed
-    assert run(conversation.tool_call("read_file", {"path": "secret", "limit": 5})).allowed
+    conversation = blocked("read_file", {"path": "https://host/secret"})
+    assert not run(conversation.tool_call("read_file", {"path": "https://host/secret"})).allowed
+    assert run(
+        conversation.tool_call("read_file", {"path": "https://host/secret", "limit": 5})
+    ).allowed
 
 
 def test_a_session_remembers_a_bounded_number_of_effects() -> None:

@@ -42,9 +42,9 @@ def test_scores_are_summed_over_all_tasks_and_compared_with_epsilon() -> None:
     judge = TableJudge(score=lambda text, task: 0.3, epsilon=0.5)
     conversation = session(judge)
     run(conversation.user("one"))
-    assert not run(conversation.tool_call("read_file", {})).allowed
+    assert not run(conversation.tool_call("write_note", {})).allowed
     run(conversation.user("two"))
-    decision = run(conversation.tool_call("read_file", {}))
+    decision = run(conversation.tool_call("write_note", {}))
     assert decision.allowed
     assert decision.findings[0].total == pytest.approx(0.6)
     assert decision.findings[0].epsilon == 0.5
@@ -53,13 +53,13 @@ def test_scores_are_summed_over_all_tasks_and_compared_with_epsilon() -> None:
 def test_settings_override_the_judges_threshold() -> None:
     conversation = session(TableJudge(score=lambda text, task: 0.3), Policy(epsilon=0.4))
     run(conversation.user("one"))
-    assert not run(conversation.tool_call("read_file", {})).allowed
+    assert not run(conversation.tool_call("write_note", {})).allowed
 
 
 def test_a_total_equal_to_epsilon_is_misaligned() -> None:
     conversation = session(TableJudge(score=lambda text, task: 0.0))
     run(conversation.user("one"))
-    assert not run(conversation.tool_call("read_file", {})).allowed
+    assert not run(conversation.tool_call("write_note", {})).allowed
 
 
 def test_of_parallel_calls_the_aligned_ones_survive() -> None:

@@ -47,9 +47,10 @@ def answer(request: ChatRequest) -> str:
         for quote in parsed.quotes
         if quote.kind in ("task", "objective")
     ]
-    found = [{"quote": text, "instruction": text, "scores": scores} for text in _found(parsed)]
+    verdict = {"contradictions": [], "scores": scores}
+    found = [{"quote": text, "instruction": text, **verdict} for text in _found(parsed)]
     items = [
-        {"item": quote.label, "scores": scores}
+        {"item": quote.label, **verdict}
         for quote in parsed.quotes
         if quote.kind in ("call", "instruction") and quote.label
     ]

@@ -93,6 +93,9 @@ class AssessedInstruction:
     """How well tainted directives explain it; those left out score 0."""
     epsilon: float = 0.0
     """The judge's own threshold for the sum of scores."""
+    asked_from: float | None = None
+    """From this sum on the user asked for it, and did not only imply it. None: where one task gives
+    it a high score."""
     contradictions: tuple[Contradiction, ...] = ()
     """No sum of scores outweighs one."""
 

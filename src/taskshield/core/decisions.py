@@ -1,14 +1,14 @@
 """Decisions, and the case that each is made from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
-from taskshield.core.assessments import AssessedInstruction, Score, Trace
+from taskshield.core.assessments import AssessedInstruction, Contradiction, Score, Trace
 from taskshield.core.errors import OutageKind
 from taskshield.core.instructions import Instruction, Objective, TaintedDirective, TaskSet
 from taskshield.core.messages import Message, ToolCall
-from taskshield.core.policy import Policy
+from taskshield.core.policy import Authorisation, Policy
 from taskshield.core.tools import Tier
 
 Action = Literal[
@@ -65,20 +65,34 @@ class Finding:
     epsilon: float
     """The threshold: the instruction is misaligned if `total` is not above it."""
     aligned: bool
+    """Whether it serves the user's tasks, and nothing that the user said rules it out."""
     approved: bool
     """Whether a person approved this very call."""
     action: Action
     reason: str
     """One sentence."""
+    authorisation: Authorisation = "unasked"
+    """How far the user's words carry it. Servers of 0.1 do not say."""
+    contradictions: tuple[Contradiction, ...] = ()
+    """What the user or operator ruled out, and it does all the same."""
+
+
+def weakest(findings: Iterable[Finding]) -> Authorisation | None:
+    """The weakest authorisation of these findings; None where there are none."""
+    found = (finding.authorisation for finding in findings)
+    return max(found, key=get_args(Authorisation).index, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallVerdict:
-    """The action on one tool call."""
+    """The action on one tool call, and the two sides that policy can weigh."""
 
     call: ToolCall
     tier: Tier
+    """The risk."""
     action: Action
+    authorisation: Authorisation | None = None
+    """How far the user's words carry it; None where no judge could say."""
 
     @property
     def allowed(self) -> bool:
@@ -152,6 +166,16 @@ class Decision:
     def misaligned(self) -> tuple[Finding, ...]:
         """The findings that do not serve the user's tasks."""
         return tuple(finding for finding in self.findings if not finding.aligned)
+
+    @property
+    def authorisation(self) -> Authorisation | None:
+        """The weakest of the findings'; None where nothing was judged."""
+        return weakest(self.findings)
+
+    @property
+    def tier(self) -> Tier | None:
+        """The highest risk tier among the calls; None without calls."""
+        return max((each.tier for each in self.calls), key=list(Tier).index, default=None)
 
     @property
     def judge(self) -> str:

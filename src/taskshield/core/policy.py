@@ -7,6 +7,15 @@ from typing import Literal
 from taskshield.core.messages import ContextKind
 from taskshield.core.tools import Tier
 
+Authorisation = Literal["asked", "implied", "unasked", "contradicted"]
+"""How far the user's words carry a step, whatever harm it can do.
+
+- asked: they ask for it
+- implied: they need it, without saying so
+- unasked: no task of the user needs it, or a directive in data explains it better
+- contradicted: they rule it out: forbid it, limit it, correct it or take it back
+"""
+
 Response = Literal["observe", "revise", "escalate", "block"]
 """What happens to a misaligned call or plan.
 
@@ -60,6 +69,8 @@ class Policy:
     """For a misaligned call, by the risk tier of its tool."""
     tools: Mapping[str, Response] = field(default_factory=dict)
     """For a misaligned call, by tool name; wins over the tier."""
+    authorisation: Mapping[Authorisation, Mapping[Tier, Response]] = field(default_factory=dict)
+    """For a call of this authorisation and risk tier, an aligned one too; wins over the tier."""
     text: Response = "revise"
     """For a misaligned plan in the assistant's text."""
     output: OutputResponse = "annotate"

@@ -1,14 +1,27 @@
 """From a judge's scores to findings: step 3 of the algorithm."""
 
+import json
 import math
+import re
 from dataclasses import replace
 
 from taskshield.core.assessments import AssessedInstruction, Score
 from taskshield.core.decisions import Case, Finding
 from taskshield.core.instructions import Instruction, Origin
+from taskshield.core.levels import Level
 from taskshield.core.messages import ToolCall
+from taskshield.core.policy import Authorisation
 from taskshield.core.tools import Tier, is_unreadable
+from taskshield.engine import contradictions
 from taskshield.engine.repeats.fingerprints import repeats_refused
+
+_ASKED = 0.7
+"""From this score for one task on the user asked for it, where the judge has no other level."""
+_OUTSIDE = re.compile(
+    r'://|\w@\w|\bwww\.|"[\w-]{0,40}(?:url|uri|host|domain|link|endpoint|webhook)[\w-]{0,40}":',
+    re.IGNORECASE,
+)
+"""What an argument has that leads outside: with it, words of the user could leave."""
 
 
 def judge_instruction(item: AssessedInstruction, case: Case) -> Finding:
@@ -20,9 +33,8 @@ def judge_instruction(item: AssessedInstruction, case: Case) -> Finding:
     off_objective = bool(item.objective_scores) and objective_total <= epsilon
     call = None if item.call_id is None else case.message.call(item.call_id)
     barred = None if call is None else _bar(call, case)
-    looks = call is not None and case.tiers[call.name] is Tier.READ
-    unasked = not len(case.tasks) and looks and not case.tainted
-    served = total > epsilon and not off_objective
+    served = total > epsilon and not off_objective and taint is None
+    harmless = not off_objective and call is not None and _only_looks(call, case)
     draft = Finding(
         instruction=_instruction(item, case),
         call_id=item.call_id,
@@ -32,12 +44,47 @@ def judge_instruction(item: AssessedInstruction, case: Case) -> Finding:
         taint=taint,
         total=total,
         epsilon=epsilon,
-        aligned=(served or unasked) and taint is None and barred is None,
+        aligned=(served or harmless) and barred is None and not item.contradictions,
         approved=False,
         action="allow",
         reason="",
+        authorisation=_authorisation(item, total, case, served=served),
+        contradictions=item.contradictions,
     )
+    if draft.contradictions:
+        return replace(draft, reason=contradictions.sentences(draft, case)[0])
     return replace(draft, reason=barred or _reason(draft, off_objective, case))
+
+
+def _authorisation(
+    item: AssessedInstruction, total: float, case: Case, *, served: bool
+) -> Authorisation:
+    """How far the user's words carry it. No sum outweighs a contradiction.
+
+    What stands in a tool's output is at best implied: its words are not the user's.
+    """
+    if item.contradictions:
+        return "contradicted"
+    if not served:
+        return "unasked"
+    if item.asked_from is None:
+        asked = max(score.value for score in item.scores) >= _ASKED
+    else:
+        asked = total >= item.asked_from
+    return "asked" if asked and case.message.level is Level.ASSISTANT else "implied"
+
+
+def _only_looks(call: ToolCall, case: Case) -> bool:
+    """Whether a call does no harm even unasked: it reads, and takes nothing outside.
+
+    Not so once data has tried to direct the agent: then it may look for what the attacker wants.
+    """
+    if case.tiers[call.name] is not Tier.READ or case.tainted:
+        return False
+    arguments = call.parse_arguments()
+    return not len(case.tasks) or (
+        arguments is not None and _OUTSIDE.search(json.dumps(arguments, ensure_ascii=False)) is None
+    )
 
 
 def _bar(call: ToolCall, case: Case) -> str | None:
@@ -84,6 +131,8 @@ def _reason(draft: Finding, off_objective: bool, case: Case) -> str:
         if not draft.scores:
             known = "The user has not given any task yet"
             return f"{known}; reading changes nothing." if draft.aligned else f"{known}."
+        if draft.aligned:
+            return "No task of the user needs it; reading changes nothing."
         return _best(draft.scores).reason
     if off_objective:
         return _best(draft.objective_scores).reason

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from taskshield.core.decisions import Action, CallVerdict, Case, Finding
+from taskshield.core.decisions import Action, CallVerdict, Case, Finding, weakest
 from taskshield.core.levels import Level
 from taskshield.core.messages import ToolCall
+from taskshield.core.policy import Response
 from taskshield.core.tools import Tier
 from taskshield.engine.repeats.fingerprints import instruction_fingerprint, repeats_refused
 
@@ -27,22 +28,21 @@ def strictest(actions: list[Action]) -> Action:
 
 def apply_policy(finding: Finding, case: Case) -> Finding:
     """The finding with the action that policy takes on it."""
+    if finding.call_id is not None:
+        return _apply_to_call(finding, case.message.call(finding.call_id), case)
     if finding.aligned:
         return finding
     if case.message.level is Level.TOOL:
         return replace(finding, action=case.policy.output)
-    if finding.call_id is None:
-        return _apply_to_plan(finding, case)
-    return _apply_to_call(finding, case.message.call(finding.call_id), case)
+    return _apply_to_plan(finding, case)
 
 
 def call_verdict(call: ToolCall, findings: tuple[Finding, ...], case: Case) -> CallVerdict:
     """The action on one call. A call without a finding falls under the outage rules."""
     tier = case.tiers[call.name]
-    own = [finding.action for finding in findings if finding.call_id == call.id]
-    if not own:
-        own.append(_action_on_outage(call, tier, case))
-    return CallVerdict(call=call, tier=tier, action=strictest(own))
+    own = [finding for finding in findings if finding.call_id == call.id]
+    actions = [finding.action for finding in own] or [_action_on_outage(call, tier, case)]
+    return CallVerdict(call=call, tier=tier, action=strictest(actions), authorisation=weakest(own))
 
 
 def _action_on_outage(call: ToolCall, tier: Tier, case: Case) -> Action:
@@ -54,12 +54,21 @@ def _action_on_outage(call: ToolCall, tier: Tier, case: Case) -> Action:
 
 
 def _apply_to_call(finding: Finding, call: ToolCall, case: Case) -> Finding:
-    by_tier = case.policy.misaligned[case.tiers[call.name]]
-    response: Action = case.policy.tools.get(call.name, by_tier)
-    fingerprint = call.fingerprint()
+    response: Action | None = _response_to(finding, call, case)
+    if response is None:
+        return finding
     if response == "revise" and (_rounds_used_up(case) or repeats_refused(call, case)):
         response = "block"
-    return _with_response(finding, fingerprint, response, case)
+    return _with_response(finding, call.fingerprint(), response, case)
+
+
+def _response_to(finding: Finding, call: ToolCall, case: Case) -> Response | None:
+    """What policy says of the pair of authorisation and risk; None lets the call pass."""
+    policy, tier = case.policy, case.tiers[call.name]
+    by_pair = policy.authorisation.get(finding.authorisation, {}).get(tier)
+    if finding.aligned:
+        return by_pair
+    return policy.tools.get(call.name, policy.misaligned[tier] if by_pair is None else by_pair)
 
 
 def _apply_to_plan(finding: Finding, case: Case) -> Finding:

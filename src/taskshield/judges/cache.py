@@ -102,4 +102,7 @@ class CachedJudge:
 def _length(answer: Assessment | TaskAssessment) -> int:
     if isinstance(answer, TaskAssessment):
         return sum(len(draft.text) for draft in (*answer.tasks, *answer.objectives))
-    return sum(len(item.text) for item in answer.items)
+    return sum(
+        len(item.text) + sum(len(each.said) + len(each.does) for each in item.contradictions)
+        for item in answer.items
+    )

@@ -5,7 +5,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from taskshield.core.assessments import AssessedInstruction, Assessment, Score, TaskAssessment
+from taskshield.core.assessments import (
+    AssessedInstruction,
+    Assessment,
+    Contradiction,
+    Score,
+    TaskAssessment,
+)
 from taskshield.core.completeness import check_assessment, check_task_assessment
 from taskshield.core.errors import JudgeError, JudgeOverwhelmed
 from taskshield.core.judge import Judge, SessionView
@@ -24,9 +30,10 @@ _DEFAULTS = CascadeOptions()
 class CascadeJudge:
     """Asks the second judge if the first is not sure, or if the call could do much harm.
 
-    The second judge gets the whole message, and its verdict replaces that of the first. If it
-    fails, the first verdict counts, unless the options forbid it; the trace and the usage show
-    this. If the first judge fails, the second is asked.
+    The second judge gets the whole message, and its verdict replaces that of the first, except
+    that a contradiction which the first found in a call stays: no verdict outweighs it. If the
+    second fails, the first verdict counts, unless the options forbid it; the trace and the usage
+    show this. If the first judge fails, the second is asked.
     """
 
     def __init__(
@@ -90,7 +97,7 @@ class CascadeJudge:
                 error.usage += first.trace.usage
                 raise
             return self._first_only(first, error)
-        return _with_usage(second, first.trace.usage)
+        return _with_usage(_with_contradictions(second, first), first.trace.usage)
 
     async def aclose(self) -> None:
         """Close both judges."""
@@ -100,6 +107,8 @@ class CascadeJudge:
             await self._second.aclose()
 
     def _is_clear(self, item: AssessedInstruction, message: Message, view: SessionView) -> bool:
+        if item.contradictions:
+            return True
         if item.call_id is not None:
             tier = view.tiers.get(message.call(item.call_id).name)
             if tier is None or tier in self._options.tiers:
@@ -121,6 +130,22 @@ class CascadeJudge:
         judge = f"{answer.trace.judge} ({self._second.name} out: {error.kind})"
         answer = replace(answer, trace=replace(answer.trace, judge=judge))
         return _with_usage(answer, error.usage + Usage(fallbacks=1))
+
+
+def _with_contradictions(second: Assessment, first: Assessment) -> Assessment:
+    """The second answer, with what the first found against each call."""
+    known = {item.call_id: item.contradictions for item in first.items if item.call_id}
+    items = tuple(
+        replace(
+            item, contradictions=_joined(item.contradictions, known.get(item.call_id or "", ()))
+        )
+        for item in second.items
+    )
+    return replace(second, items=items)
+
+
+def _joined(*found: tuple[Contradiction, ...]) -> tuple[Contradiction, ...]:
+    return tuple(dict.fromkeys(each for part in found for each in part))
 
 
 def margin(item: AssessedInstruction, epsilon: float) -> float:

@@ -312,6 +312,8 @@ def test_details_come_with_scores_findings_and_ids_when_asked_for() -> None:
         "instruction": "clear({})",
         "toolCallId": "call_001",
         "tier": "destructive",
+        "authorisation": "unasked",
+        "contradictions": [],
         "score": 0.0,
         "threshold": 0.0,
         "aligned": False,

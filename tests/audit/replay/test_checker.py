@@ -74,6 +74,7 @@ def test_a_hijacked_conversation() -> None:
         "kind": "call",
         "tool": "send_email",
         "tier": "external",
+        "authorisation": "unasked",
         "action": "revise",
         "held": True,
         "score": 0.0,

@@ -13,6 +13,7 @@ ROW = Row(
     kind="call",
     tool="pay",
     tier="financial",
+    authorisation="unasked",
     action="revise",
     held=True,
     score=0.0,

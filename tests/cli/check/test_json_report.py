@@ -65,6 +65,7 @@ def test_a_misaligned_call_as_data() -> None:
         "id": "call_3",
         "tool": "send_email",
         "tier": "external",
+        "authorisation": "unasked",
         "action": "revise",
         "allowed": False,
     }

@@ -312,7 +312,7 @@ def test_the_paper_scheme_names_both_of_its_prompts() -> None:
     message = step("I will write to Alice and post it.")
     reading = assess(LLMJudge(RULES.client(), scheme="per_instruction"), message, view("a"))
     extraction, scoring = reading.trace.prompt.split()
-    assert "+extraction.v1@" in extraction and "+scoring.v1@" in scoring
+    assert "+extraction.v1@" in extraction and "+scoring.v2@" in scoring
 
 
 def test_tainted_directives_are_shown_with_where_they_were_found() -> None:

@@ -51,7 +51,7 @@ def test_the_trace_names_the_judge_and_the_hash_of_its_prompt() -> None:
     reading = assess(LLMJudge(RULES.client()), CALL, view("x"))
     assert reading.trace.judge == "scripted"
     parts, _, digest = reading.trace.prompt.partition("@")
-    assert parts == "quoting.v1+tool_calls.v1+scoring.v1" and len(digest) == 12
+    assert parts == "quoting.v1+tool_calls.v1+scoring.v2" and len(digest) == 12
 
 
 def test_the_hash_in_a_prompts_name_is_that_of_its_whole_text() -> None:
@@ -169,7 +169,7 @@ def test_user_messages_take_one_call_and_give_tasks_with_grants() -> None:
     first, second = reading.tasks
     assert (first.source, first.scope, first.span) == ("David", "the trip", Span(start=7, end=25))
     assert (second.source, second.scope) == (None, None)
-    assert reading.trace.prompt.startswith("quoting.v1+tasks.v1@")
+    assert reading.trace.prompt.startswith("quoting.v1+tasks.v2@")
 
 
 def test_a_system_message_is_read_for_objectives() -> None:
@@ -190,7 +190,7 @@ def test_a_user_message_and_an_unread_system_message_take_one_call() -> None:
     assert len(client.requests) == 1
     assert [draft.text for draft in reading.tasks] == ["hello"]
     assert [draft.span for draft in reading.objectives] == [Span(start=4, end=20)]
-    assert reading.trace.prompt.startswith("quoting.v1+tasks.v1+objectives.v1@")
+    assert reading.trace.prompt.startswith("quoting.v1+tasks.v2+objectives.v1@")
 
 
 @pytest.mark.parametrize("level", [Level.USER, Level.SYSTEM])

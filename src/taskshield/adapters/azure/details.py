@@ -1,6 +1,7 @@
 """Why there is a risk: Azure's `details`, and the findings that it has no place for."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from taskshield.core.assessments import Score
 from taskshield.core.decisions import LET_THROUGH, Decision, Finding
@@ -36,7 +37,13 @@ def _sentence(finding: Finding) -> str:
     kind = "plan" if finding.call_id is None else "call"
     text = one_line(finding.instruction.text, _QUOTED)
     reason = one_line(finding.reason, _REASON)
-    return f'The {kind} "{text}" does not serve the user\'s tasks: {reason}'
+    if finding.contradictions:
+        verdict = "is ruled out"
+    elif finding.aligned:
+        verdict = f"is {finding.authorisation}, and policy holds such calls back"
+    else:
+        verdict = "does not serve the user's tasks"
+    return f'The {kind} "{text}" {verdict}: {reason}'
 
 
 def _decision(decision: Decision) -> dict[str, object]:
@@ -56,6 +63,8 @@ def _finding(finding: Finding) -> dict[str, object]:
         "instruction": finding.instruction.text,
         "toolCallId": finding.call_id,
         "tier": None if finding.tier is None else finding.tier.value,
+        "authorisation": finding.authorisation,
+        "contradictions": [asdict(each) for each in finding.contradictions],
         "score": finding.total,
         "threshold": finding.epsilon,
         "aligned": finding.aligned,

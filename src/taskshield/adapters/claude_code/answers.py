@@ -126,5 +126,12 @@ def _question(decision: Decision) -> str:
     """The question for the user. Feedback is for the agent."""
     if decision.outage is not None:
         return "Task Shield could not check whether this call serves your request."
-    reasons = (one_line(finding.reason, _REASON_LENGTH) for finding in decision.misaligned)
-    return f"Task Shield: this call does not seem to serve your request. {' '.join(reasons)}"
+    held = [finding for finding in decision.findings if finding.action not in LET_THROUGH]
+    reasons = " ".join(one_line(finding.reason, _REASON_LENGTH) for finding in held)
+    if any(finding.contradictions for finding in held):
+        return f"Task Shield: this call goes against your words. {reasons}"
+    if all(finding.aligned for finding in held):
+        return (
+            f"Task Shield: policy asks you about such calls ({decision.authorisation}). {reasons}"
+        )
+    return f"Task Shield: this call does not seem to serve your request. {reasons}"

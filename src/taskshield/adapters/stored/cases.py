@@ -1,6 +1,6 @@
 """Policies and cases in stored documents."""
 
-from typing import Any
+from typing import Any, get_args
 
 from taskshield.adapters.stored.containers import Listed, MapOf, OrNothing, SetOf
 from taskshield.adapters.stored.conversations import (
@@ -15,9 +15,15 @@ from taskshield.adapters.stored.conversations import (
 from taskshield.adapters.stored.documents import Document
 from taskshield.adapters.stored.records import Member, Record
 from taskshield.adapters.stored.shapes import FLAG, NUMBER, TEXT, WHOLE, Shape, words
-from taskshield.core.assessments import AssessedInstruction, Score, Trace
+from taskshield.core.assessments import (
+    AssessedInstruction,
+    Contradiction,
+    ContradictionKind,
+    Score,
+    Trace,
+)
 from taskshield.core.decisions import Case, Outage
-from taskshield.core.policy import Policy
+from taskshield.core.policy import Authorisation, Policy
 from taskshield.core.usage import NO_USAGE, Usage
 
 _RESPONSE: Shape[Any] = words("observe", "revise", "escalate", "block")
@@ -42,6 +48,12 @@ POLICY = Record(
         default=frozenset(),
         added=True,
     ),
+    Member(
+        "authorisation",
+        MapOf(MapOf(_RESPONSE, TIER), words(*get_args(Authorisation))),
+        default={},
+        added=True,
+    ),
 )
 """Nothing else has a default: a lost rule must not become a weaker one.
 
@@ -60,6 +72,14 @@ USAGE = Record(
 
 _SCORE = Record(Score, Member("target", TEXT), Member("value", NUMBER), Member("reason", TEXT))
 
+_CONTRADICTION = Record(
+    Contradiction,
+    Member("target", TEXT),
+    Member("kind", words(*get_args(ContradictionKind))),
+    Member("said", TEXT),
+    Member("does", TEXT),
+)
+
 _ASSESSED = Record(
     AssessedInstruction,
     Member("text", TEXT),
@@ -69,6 +89,8 @@ _ASSESSED = Record(
     Member("objective_scores", Listed(_SCORE)),
     Member("taint_scores", Listed(_SCORE)),
     Member("epsilon", NUMBER),
+    Member("asked_from", OrNothing(NUMBER), default=None, added=True),
+    Member("contradictions", Listed(_CONTRADICTION), default=(), added=True),
 )
 
 _TRACE = Record(

@@ -38,6 +38,8 @@ class Row:
     """The called tool, or the tool with this output."""
     tier: str | None
     """Risk tier of a call."""
+    authorisation: str | None
+    """How far the user's words carry it: "unasked", "contradicted"; others where policy blocks."""
     action: str
     """The action that the shield would have taken."""
     held: bool
@@ -79,6 +81,7 @@ def rows(decision: Decision, source: Recorded, *, with_text: bool) -> Iterator[R
             kind=_kind(finding),
             tool=finding.instruction.origin.tool,
             tier=None if finding.tier is None else finding.tier.value,
+            authorisation=finding.authorisation,
             action=finding.action,
             held=finding.action not in LET_THROUGH,
             score=round(finding.total, _DIGITS),
@@ -108,6 +111,8 @@ def _planted_in(finding: Finding, decision: Decision) -> int | None:
 
 def _reason(finding: Finding, injected_in: int | None) -> str:
     """A reason without text of the conversation, which the judge's own reason quotes."""
+    if finding.contradictions:
+        return "It goes against words of the user or the operator."
     if finding.instruction.level is Level.TOOL:
         return (
             "The output of a tool gives the agent a directive that serves none of the user's tasks."

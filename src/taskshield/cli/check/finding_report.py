@@ -70,7 +70,8 @@ def _subject(finding: Finding, decision: Decision, limit: int) -> Text:
 def _scores(finding: Finding) -> Text:
     """Risk tier, the score for each target, and how the total compares to the threshold."""
     compared = " >" if finding.total > finding.epsilon else ", not >"
-    pieces = [] if finding.tier is None else [Text(finding.tier.value)]
+    pieces = [Text(finding.authorisation)]
+    pieces += [] if finding.tier is None else [Text(finding.tier.value)]
     pieces += [_score(score, GOAL) for score in finding.scores]
     pieces.append(Text(f"total={finding.total:.2f}{compared} {finding.epsilon:.2f}"))
     pieces += [_score(score, GOAL) for score in finding.objective_scores]

@@ -54,6 +54,7 @@ def _step(decision: Decision) -> dict[str, object]:
         "index": decision.case.index,
         "level": decision.case.message.level.value,
         "action": decision.action,
+        "authorisation": decision.authorisation,
         "allowed": decision.allowed,
         "check": decision.check,
         "outage": None if outage is None else asdict(outage),
@@ -83,6 +84,8 @@ def _finding(finding: Finding) -> dict[str, object]:
         # Always finite, as JSON demands: the engine refuses any other threshold of a judge.
         "epsilon": finding.epsilon,
         "aligned": finding.aligned,
+        "authorisation": finding.authorisation,
+        "contradictions": [asdict(each) for each in finding.contradictions],
         "action": finding.action,
         "reason": finding.reason,
     }
@@ -97,6 +100,7 @@ def _call(verdict: CallVerdict) -> dict[str, object]:
         "id": verdict.call.id,
         "tool": verdict.call.name,
         "tier": verdict.tier.value,
+        "authorisation": verdict.authorisation,
         "action": verdict.action,
         "allowed": verdict.allowed,
     }

@@ -61,6 +61,11 @@ from taskshield.judges.embedded.workers import Workers
 NAME = "embedded"
 _ASKED = 0.0
 """From this logit on, a directive counts as asking for a call."""
+_ASKED_FROM = 0.8
+"""From this probability on the user asked for a call. Calls with side effects in dialogues that were
+not used for training: 76 % of the 547 legitimate ones, 4 of the 20 others."""
+_NEVER_ASKED = 1.0
+"""The same for read calls and plans: whether the user asked for one is not judged."""
 _SHORT = 4_000
 """Characters of a user's message that is read at once; a longer one is read in a thread."""
 _LARGEST = 2_000_000
@@ -252,6 +257,7 @@ class EmbeddedJudge:
                 if id and not aligned
             ),
             epsilon=least,
+            asked_from=_ASKED_FROM if acts(evidence.kind) else _NEVER_ASKED,
         )
 
     def _opinions(self, evidence: CallEvidence) -> NetworkScores:

@@ -6,11 +6,11 @@ the model what to correct, and never quotes the answer.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from taskshield.core.assessments import Score
+from taskshield.core.assessments import ContradictionKind, Score
 from taskshield.core.instructions import Span
 from taskshield.core.quotations import find_quote
 from taskshield.judges.llm.fence import Fence
@@ -49,11 +49,21 @@ class ScoreEntry(_Part):
     reason: str
 
 
+class ContradictionEntry(_Part):
+    """What rules an instruction out."""
+
+    target: str
+    kind: ContradictionKind
+    said: str
+    does: _Instruction
+
+
 class ItemEntry(_Part):
     """Scores of a given item."""
 
     item: str
     scores: list[ScoreEntry]
+    contradictions: list[ContradictionEntry]
 
 
 class FoundEntry(_Part):
@@ -62,6 +72,7 @@ class FoundEntry(_Part):
     quote: str
     instruction: _Instruction
     scores: list[ScoreEntry] = []
+    contradictions: list[ContradictionEntry] | None = None
 
 
 class TasksAnswer(_Part):
@@ -162,7 +173,12 @@ def tasks_schema(*, tasks: bool, objectives: bool) -> Mapping[str, object]:
 def judge_schema(*, text: bool, items: bool, scored: bool = True) -> Mapping[str, object]:
     """JSON schema of `JudgeAnswer` for a request with these parts."""
     # The reason comes first: models write in this order, and a score after its reason is better.
-    scores = {"scores": _list(_object(target=_TEXT, reason=_TEXT, score={"type": "number"}))}
+    kinds = {"type": "string", "enum": list(get_args(ContradictionKind))}
+    ruled_out = _object(target=_TEXT, kind=kinds, said=_TEXT, does=_TEXT)
+    scores = {
+        "contradictions": _list(ruled_out),
+        "scores": _list(_object(target=_TEXT, reason=_TEXT, score={"type": "number"})),
+    }
     fields: dict[str, object] = {"seal": _TEXT}
     if text:
         fields["found"] = _list(

@@ -7,11 +7,11 @@ from importlib.resources import files
 
 VERSIONS = {
     "quoting": 1,
-    "tasks": 1,
+    "tasks": 2,
     "objectives": 1,
     "instructions": 1,
     "tool_calls": 1,
-    "scoring": 1,
+    "scoring": 2,
     "extraction": 1,
 }
 """The version in use of each part. A changed text gets a new file and a new number."""

@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from taskshield.core.assessments import AssessedInstruction, TaskDraft
+from taskshield.core.assessments import AssessedInstruction, Contradiction, TaskDraft
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message
 from taskshield.judges.llm.fence import Fence
 from taskshield.judges.llm.model_answers import (
     AnswerError,
+    ContradictionEntry,
+    FoundEntry,
+    ItemEntry,
     JudgeAnswer,
-    ScoreEntry,
     TaskEntry,
     TasksAnswer,
     judge_schema,
@@ -73,8 +75,7 @@ def scores_question(
             raise AnswerError("`items` must hold each given item exactly once, by its label")
         found = [] if text is None else _found(answer, text, view, fence)
         scored = [
-            _assessed(item.line, by_id[item.id].scores, view, fence, call_id=item.key)
-            for item in items
+            _assessed(item.line, by_id[item.id], view, fence, call_id=item.key) for item in items
         ]
         return (*found, *scored)
 
@@ -125,7 +126,7 @@ def _found(
 ) -> list[AssessedInstruction]:
     return [
         replace(
-            _assessed(entry.instruction, entry.scores, view, fence),
+            _assessed(entry.instruction, entry, view, fence),
             span=locate(entry.quote, text.text),
         )
         for entry in required(answer.found, "found")
@@ -134,7 +135,7 @@ def _found(
 
 def _assessed(
     text: str,
-    entries: Sequence[ScoreEntry],
+    entry: ItemEntry | FoundEntry,
     view: SessionView,
     fence: Fence,
     *,
@@ -143,10 +144,34 @@ def _assessed(
     tasks = [task.id for task in view.tasks]
     objectives = [objective.id for objective in view.objectives]
     tainted = [directive.id for directive in view.tainted]
+    entries = entry.scores
     return AssessedInstruction(
         text=text,
         call_id=call_id,
         scores=scores_for(entries, tasks, fence, all_of_them=True),
         objective_scores=scores_for(entries, objectives, fence, all_of_them=True),
         taint_scores=scores_for(entries, tainted, fence, all_of_them=False),
+        contradictions=_contradictions(
+            required(entry.contradictions, "contradictions"), view, fence
+        ),
     )
+
+
+def _contradictions(
+    entries: Sequence[ContradictionEntry], view: SessionView, fence: Fence
+) -> tuple[Contradiction, ...]:
+    """The contradictions whose words stand where they must; made-up words rule nothing out."""
+    turns = (turn.message for turn in view.history if turn.message.level is Level.USER)
+    said = [message.text for message in turns]
+    words = {task.id: "\n".join([task.text, *said]) for task in view.tasks}
+    words.update((goal.id, goal.text) for goal in view.objectives)
+    found: list[Contradiction] = []
+    for entry in entries:
+        target = fence.id_of(entry.target)
+        if target not in words:
+            raise AnswerError("a contradiction names a target that is no task and no objective")
+        if locate(entry.said.casefold(), words[target].casefold()) is not None:
+            found.append(
+                Contradiction(target=target, kind=entry.kind, said=entry.said, does=entry.does)
+            )
+    return tuple(found)

@@ -84,7 +84,7 @@ def scores_request(
     judged += [fence.quote(item.kind, item.text, fence.label(item.id)) for item in items]
     targets = [*(task.id for task in view.tasks), *(goal.id for goal in view.objectives)]
     scores = [{"target": fence.label(id), "reason": "...", "score": _SCORE} for id in targets]
-    entry = {"scores": scores} if scored else {}
+    entry = {"contradictions": [], "scores": scores} if scored else {}
     form: dict[str, object] = {"seal": fence.seal}
     if text is not None:
         form["found"] = [{"quote": "...", "instruction": "...", **entry}]

@@ -9,7 +9,6 @@ from prometheus_client.registry import Collector
 
 from taskshield.core.decisions import LET_THROUGH, Decision
 from taskshield.core.store import ApprovalStatus
-from taskshield.server.sessions.audit_records import highest_tier
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
@@ -106,7 +105,7 @@ class Metrics(Collector):
     def count_decision(self, surface: str, decision: Decision) -> None:
         """Count one decision."""
         judge = self._judge(decision.judge)
-        tier = highest_tier(decision)
+        tier = decision.tier
         tier_name = "none" if tier is None else tier.value
         self._checks.labels(surface, decision.check, tier_name, judge).inc()
         if decision.action not in LET_THROUGH or decision.action in ("redact", "withhold"):

@@ -102,6 +102,10 @@ def _attributes(surface: str, session: str, decision: Decision) -> dict[str, str
         "taskshield.judge": decision.judge,
         "taskshield.llm.calls": usage.calls,
     }
+    if decision.authorisation is not None:
+        attributes["taskshield.authorisation"] = decision.authorisation
+    if decision.tier is not None:
+        attributes["taskshield.tier"] = decision.tier.value
     totals = [finding.total for finding in decision.findings]
     if totals:
         attributes["gen_ai.evaluation.score.value"] = min(totals)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from taskshield.core.decisions import LET_THROUGH, Decision, Finding
 from taskshield.core.safe_text import one_line
 from taskshield.core.store import Approval
+from taskshield.engine.feedback import why_stopped
 
 NOT_RUN = "[Task Shield] Removed and not run."
 """The result of a call that was removed, for a provider that stores its answers."""
@@ -53,21 +54,26 @@ def _opening(decision: Decision) -> str:
             "Removed, because it could not be checked against the user's tasks. This says nothing"
             " about the call itself. Try again later:"
         )
-    return "Not carried out, because it does not serve the user's tasks:"
+    return why_stopped(_stopped(decision))
 
 
 def _removed(decision: Decision) -> Iterable[str]:
     if decision.check == "failed":
         return [_quoted(each.call.name) for each in decision.calls if not each.allowed]
-    removed = (finding for finding in decision.findings if finding.action not in LET_THROUGH)
-    return [_described(decision, finding) for finding in removed]
+    return [_described(decision, finding) for finding in _stopped(decision)]
+
+
+def _stopped(decision: Decision) -> list[Finding]:
+    return [finding for finding in decision.findings if finding.action not in LET_THROUGH]
 
 
 def _described(decision: Decision, finding: Finding) -> str:
     if finding.call_id is None:
         about = f"instruction {_quoted(finding.instruction.text)}"
     else:
-        about = f"call {_quoted(decision.case.message.call(finding.call_id).name)}"
+        verdict = decision.verdict_on(finding.call_id)
+        pair = f"({verdict.authorisation}, {verdict.tier.value})"
+        about = f"call {_quoted(verdict.call.name)} {pair}"
     return f"{about}: {_quoted(finding.reason)}"
 
 

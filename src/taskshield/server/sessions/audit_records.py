@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from taskshield.adapters.stored.cases import CASE
-from taskshield.core.decisions import Case, Decision
+from taskshield.core.decisions import LET_THROUGH, Case, Decision
 from taskshield.core.messages import digest
 from taskshield.core.safe_text import one_line
 from taskshield.core.store import Approval, AuditRecord
-from taskshield.core.tools import Tier
 from taskshield.server.http.errors import RequestError
 from taskshield.server.sessions import serialization
 from taskshield.server.sessions.snapshots import RequestSource, SessionKey, size_of
@@ -21,7 +20,6 @@ _SUMMARY_SOURCE = 4_000
 """Characters that a summary is made from. Secrets are redacted before it is cut to its length."""
 _PART = 400
 """Characters of a task or a finding in a record, roughly."""
-_SEVERITY = {tier: number for number, tier in enumerate(Tier)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +70,7 @@ def audit_record(
         level=case.message.level.value,
         action=decision.action,
         check=decision.check,
-        tier=highest_tier(decision),
+        tier=decision.tier,
         judge=decision.judge,
         elapsed_ms=decision.elapsed_ms,
         summary=redaction.line(summary(decision)),
@@ -132,12 +130,6 @@ def needs_person(decision: Decision) -> bool:
     return "escalate" in actions
 
 
-def highest_tier(decision: Decision) -> Tier | None:
-    """Highest risk tier among the calls of the message."""
-    tiers = [verdict.tier for verdict in decision.calls]
-    return max(tiers, key=_SEVERITY.__getitem__) if tiers else None
-
-
 def affected_tools(decision: Decision) -> tuple[str, ...]:
     """The tools that an action is about: those called, or the one whose output was judged."""
     answered = decision.case.answered
@@ -154,7 +146,9 @@ def summary(decision: Decision) -> str:
     if not about and decision.case.answered is not None:
         about = f"output of {decision.case.answered.name}"
     reason = "; ".join(
-        f"{finding.instruction.text}: {finding.reason}" for finding in decision.misaligned
+        f"{finding.instruction.text}: {finding.reason}"
+        for finding in decision.findings
+        if not finding.aligned or finding.action not in LET_THROUGH
     )
     if decision.outage is not None:
         reason = f"could not be checked: {decision.outage.kind}"

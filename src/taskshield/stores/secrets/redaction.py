@@ -20,7 +20,7 @@ MARK = "[secret]"
 _NESTED = 4
 """How deep JSON is looked for in strings of JSON."""
 _TEXTS = frozenset(
-    "text arguments reason detail source scope description system"  # of the conversation
+    "text arguments reason said does detail source scope description system"  # of the conversation
     " title default const enum examples".split()  # of the schemas of tools
 )
 """Members of stored values that hold free text. All others are names that refer to each other."""

@@ -23,7 +23,7 @@ from taskshield.core.errors import (
     JudgeUnavailable,
 )
 from taskshield.core.messages import Conversation, Message
-from taskshield.core.policy import Policy
+from taskshield.core.policy import Authorisation, Policy
 from taskshield.core.tools import Tier, ToolSpec
 from taskshield.integrations.mcp.tls import tls_context
 
@@ -118,6 +118,7 @@ class _Call(BaseModel):
     id: str
     tier: Tier
     action: Action
+    authorisation: Authorisation | None = None
 
 
 class _Decided(BaseModel):
@@ -140,7 +141,12 @@ class _Decided(BaseModel):
         if [call.id for call in self.calls] != [call.id for call in message.tool_calls]:
             raise JudgeOutputInvalid("The taskshield server answered about other calls.")
         calls = tuple(
-            CallVerdict(call=call, tier=verdict.tier, action=verdict.action)
+            CallVerdict(
+                call=call,
+                tier=verdict.tier,
+                action=verdict.action,
+                authorisation=verdict.authorisation,
+            )
             for call, verdict in zip(message.tool_calls, self.calls, strict=True)
         )
         return Decision(

@@ -1,4 +1,7 @@
-"""The JSON of the native API: models from which its OpenAPI document is made."""
+"""The JSON of the native API: models from which its OpenAPI document is made.
+
+Over 300 lines, because the document is read as a whole.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -8,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 from taskshield.adapters.conversations.native import WireMessage, WireTool
 from taskshield.core.decisions import Action, Check, Decision, Finding, Outage
+from taskshield.core.policy import Authorisation
 from taskshield.core.store import Approval, ApprovalStatus, AuditRecord, Page
 from taskshield.core.tools import Tier
 from taskshield.core.usage import Usage
@@ -86,6 +90,9 @@ class CallOut(ResponseModel):
     id: str
     tool: str
     tier: Tier
+    """The risk."""
+    authorisation: Authorisation | None
+    """How far the user's words carry it; null where no judge could say."""
     action: Action
     allowed: bool
 
@@ -98,6 +105,8 @@ class DecisionOut(ResponseModel):
     """Number of the message in its session."""
     level: str
     action: Action
+    authorisation: Authorisation | None
+    """The weakest of the findings'; null where nothing was judged."""
     allowed: bool
     """Whether the message may pass and all its calls may run."""
     check: Check
@@ -133,6 +142,7 @@ class DecisionOut(ResponseModel):
             number=case.index,
             level=case.message.level.value,
             action=decision.action,
+            authorisation=decision.authorisation,
             allowed=decision.allowed,
             check=decision.check,
             outage=decision.outage,
@@ -143,6 +153,7 @@ class DecisionOut(ResponseModel):
                     id=verdict.call.id,
                     tool=verdict.call.name,
                     tier=verdict.tier,
+                    authorisation=verdict.authorisation,
                     action=verdict.action,
                     allowed=verdict.allowed,
                 )
