@@ -6,6 +6,7 @@
  *
  * @typedef {Schemas["ApprovalOut"]} Approval
  * @typedef {Schemas["CallOut"]} Call
+ * @typedef {Schemas["Contradiction"]} Contradiction
  * @typedef {Schemas["DecisionOut"]} Decision
  * @typedef {Schemas["EvidenceOut"]} Evidence
  * @typedef {Schemas["Finding"]} Finding

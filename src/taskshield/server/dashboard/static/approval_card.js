@@ -170,7 +170,7 @@ export class ApprovalCard {
       fill(
         this.details,
         h("h3", {}, "The user's tasks"),
-        taskList(page.tasks),
+        taskList(page.tasks, [item]),
         h("h3", {}, "The agent wants to"),
         new MessageCard(item).element,
       );

@@ -91,6 +91,27 @@ export function tierTag(tier) {
   });
 }
 
+/** @type {Record<string, string>} */
+const AUTHORISATIONS = {
+  asked: "the user asked for it",
+  implied: "the user's words need it",
+  unasked: "no task of the user needs it",
+  contradicted: "the user's or the operator's words rule it out",
+};
+
+/**
+ * How far the user's words carry something.
+ *
+ * @param {string | null} authorisation
+ */
+export function authorisationTag(authorisation) {
+  if (authorisation === null) return null;
+  const weak = ["unasked", "contradicted"].includes(authorisation);
+  return said(authorisation, `span.tag${weak ? ".risky" : ""}`, {
+    title: AUTHORISATIONS[authorisation] ?? null,
+  });
+}
+
 /** @param {string} origin */
 export function originTag(origin) {
   const known = ORIGINS[origin];

@@ -1,6 +1,6 @@
-/** A tool call: its name, its risk, the action on it, and where each argument comes from. */
+/** A tool call: its name, who asked for it, its risk, the action on it, and where each argument comes from. */
 
-import { actionBadge, originTag, tierTag } from "./badges.js";
+import { actionBadge, authorisationTag, originTag, tierTag } from "./badges.js";
 import { h } from "./dom.js";
 import { clipped, said } from "./visible.js";
 
@@ -37,6 +37,7 @@ export function callCard(call, text, evidence, actionShown) {
       "header",
       {},
       said(call.tool, "code.tool-name"),
+      authorisationTag(call.authorisation),
       tierTag(call.tier),
       h("span.push"),
       !actionShown && actionBadge(call.action),

@@ -1,6 +1,6 @@
 /** Scores as a matrix: instructions down, the user's tasks across. */
 
-import { levelClass } from "./badges.js";
+import { authorisationTag, levelClass } from "./badges.js";
 import { h } from "./dom.js";
 import { score } from "./format.js";
 import { clipped, said, visibleText } from "./visible.js";
@@ -8,15 +8,22 @@ import { clipped, said, visibleText } from "./visible.js";
 /** @typedef {import("./api_types.js").Item} Item */
 /** @typedef {import("./api_types.js").Task} Task */
 /** @typedef {import("./api_types.js").Finding} Finding */
+/** @typedef {import("./api_types.js").Contradiction} Contradiction */
 
 const LONGEST = 60;
 
 /**
- * Those tasks, numbered as the matrix numbers them.
+ * Those tasks, numbered as the matrix numbers them, with what each rules out.
  *
  * @param {Task[]} tasks
+ * @param {Item[]} [items]
  */
-export function taskList(tasks) {
+export function taskList(tasks, items = []) {
+  const ruledOut = items.flatMap((item) =>
+    item.decision.findings.flatMap((finding) =>
+      finding.contradictions.map((each) => ({ number: item.number, ...each })),
+    ),
+  );
   if (tasks.length === 0) return h("p.quiet", {}, "No tasks yet.");
   return h(
     "ol.tasks",
@@ -31,6 +38,9 @@ export function taskList(tasks) {
           {},
           said(task.text),
           task.grant !== null && said(`delegated to ${task.grant.source}: ${task.grant.scope}`, "p.quiet"),
+          ruledOut
+            .filter((each) => each.target === task.id)
+            .map((each) => said(`#${each.number}: ${against(each)}`, "p.outage")),
         ),
       ),
     ),
@@ -63,6 +73,7 @@ export function matrix(items, tasks, linkTo) {
           h("th", { scope: "col", title: visibleText(task.text) }, `T${index + 1}`),
         ),
         h("th", { scope: "col", title: "sum over the tasks" }, "Sum"),
+        h("th", { scope: "col", title: "how far the user's words carry it" }, "Authorisation"),
       ),
     ),
     h(
@@ -95,9 +106,23 @@ function row(item, finding, tasks, linkTo) {
       " ",
       said(clipped(finding.instruction.text, LONGEST)),
     ),
-    tasks.map((task) => cell(scores.get(task.id))),
+    tasks.map((task) => {
+      const found = finding.contradictions.find((each) => each.target === task.id);
+      return found === undefined ? cell(scores.get(task.id)) : ruledOutCell(found);
+    }),
     h("td.sum", { title: `must exceed ${score(finding.epsilon)}` }, score(finding.total)),
+    h("td", {}, authorisationTag(finding.authorisation)),
   );
+}
+
+/** @param {Contradiction} found */
+function ruledOutCell(found) {
+  return h("td.ruled-out", { title: visibleText(against(found)) }, "ruled out");
+}
+
+/** @param {Contradiction} found */
+function against(found) {
+  return `ruled out (${found.kind.replaceAll("_", " ")}): “${found.said}”, and “${found.does}”`;
 }
 
 /** @param {import("./api_types.js").Score | undefined} given */

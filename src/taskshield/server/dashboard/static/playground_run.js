@@ -30,7 +30,7 @@ export function runCard(run) {
       "details.panel",
       {},
       h("summary", {}, "Tasks and scores"),
-      taskList(run.tasks),
+      taskList(run.tasks, items),
       h(
         "div.matrix-scroll",
         { tabindex: "0", role: "region", "aria-label": "Scores" },

@@ -118,7 +118,7 @@ export class SessionView {
   /** @param {import("./api_types.js").Task[]} tasks */
   async #sum(tasks) {
     const items = this.timeline.items;
-    fill(this.tasks, taskList(tasks));
+    fill(this.tasks, taskList(tasks, items));
     fill(
       this.matrix,
       matrix(items, tasks, (number) => sessionLink(this.id, number)),
