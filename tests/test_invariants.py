@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,13 +11,23 @@ from hypothesis import strategies as st
 from taskshield import AsyncSession, AsyncShield, Decision, Level, Shield, Tier
 from taskshield.adapters.stored.cases import CASE
 from taskshield.adapters.stored.sessions import STATE
+from taskshield.core.assessments import (
+    AssessedInstruction,
+    Contradiction,
+    ContradictionKind,
+    Score,
+    Trace,
+)
+from taskshield.core.decisions import Case
 from taskshield.core.errors import (
     JudgeBudgetExceeded,
     JudgeOutputInvalid,
     JudgeTimeout,
     JudgeUnavailable,
 )
+from taskshield.core.judge import SessionView
 from taskshield.core.messages import Message, Text, ToolCall, digest
+from taskshield.core.policy import Policy
 from taskshield.core.session_state import SessionState
 from taskshield.core.tools import is_unreadable
 from taskshield.engine.decide import decide
@@ -73,11 +84,22 @@ def _fixed(*texts: str) -> float:
     return int(digest(*texts)[:2], 16) % 3 / 2
 
 
+def _ruled_out(text: str, view: SessionView) -> list[Contradiction]:
+    """Arbitrary contradictions, always the same for the same instruction."""
+    kinds = get_args(ContradictionKind)
+    return [
+        Contradiction(target=task.id, kind=kinds[len(text) % len(kinds)], said="not so", does=text)
+        for task in view.tasks
+        if text.strip() and _fixed("not", text, task.text) == 1
+    ]
+
+
 def arbitrary_judge() -> TableJudge:
     return TableJudge(
         directives=lambda text: [part for part in text.split("!") if part.strip()],
         score=_fixed,
         taint=_fixed,
+        rules_out=_ruled_out,
         objectives=["stay on topic"],
     )
 
@@ -198,8 +220,9 @@ def test_a_decision_replays_from_its_record(messages: list[Message]) -> None:
             barred = any(
                 is_unreadable(call.name) or repeats_refused(call, decision.case) for call in calls
             )
+            ruled_out = bool(finding.contradictions)
             assert finding.aligned is not (
-                unserved or outside or finding.taint is not None or barred
+                unserved or outside or finding.taint is not None or barred or ruled_out
             )
 
 
@@ -239,6 +262,104 @@ def test_without_a_task_no_side_effect_is_allowed(messages: list[Message]) -> No
     judge.drafts = lambda text: ()
     for decision in conversed(messages, judge):
         assert not any(verdict.allowed for verdict in decision.calls)
+
+
+# What the user or the operator ruled out is never outweighed, and only their words rule out.
+
+SCORES = st.floats(min_value=0, max_value=1)
+KINDS = st.sampled_from(get_args(ContradictionKind))
+
+
+@given(
+    st.lists(SCORES, min_size=1, max_size=20),
+    st.lists(SCORES, max_size=3),
+    st.lists(SCORES, max_size=3),
+    st.none() | SCORES,
+    st.sampled_from(["t1", "o1"]),
+    KINDS,
+    st.sampled_from(Tier),
+)
+def test_no_scores_outweigh_a_contradiction(
+    scores: list[float],
+    objectives: list[float],
+    taints: list[float],
+    epsilon: float | None,
+    target: str,
+    kind: ContradictionKind,
+    tier: Tier,
+) -> None:
+    found = Contradiction(target=target, kind=kind, said="not that", does="that")
+
+    def scored(prefix: str, values: list[float]) -> tuple[Score, ...]:
+        named = enumerate(values, start=1)
+        return tuple(Score(target=f"{prefix}{n}", value=value, reason="r") for n, value in named)
+
+    call = ToolCall(id="c", name="f", arguments="{}")
+    item = AssessedInstruction(
+        text="f({})",
+        call_id="c",
+        scores=scored("t", scores),
+        objective_scores=scored("o", objectives),
+        taint_scores=scored("d", taints),
+        contradictions=(found,),
+    )
+    decision = decide(
+        Case(
+            id="i",
+            message=Message(level=Level.ASSISTANT, tool_calls=(call,)),
+            index=0,
+            policy=Policy(epsilon=epsilon),
+            check="executed",
+            assessed=(item,),
+            trace=Trace(judge="j"),
+            tiers={"f": tier},
+        )
+    )
+    assert not decision.allowed and not decision.findings[0].aligned
+    assert decision.authorisation == decision.calls[0].authorisation == "contradicted"
+
+
+@given(CONVERSATIONS)
+def test_what_is_contradicted_passes_only_when_a_person_approves(messages: list[Message]) -> None:
+    for decision in conversed(messages):
+        targets = {task.id for task in decision.case.tasks}
+        for finding in decision.findings:
+            assert (finding.authorisation == "contradicted") is bool(finding.contradictions)
+            assert {each.target for each in finding.contradictions} <= targets
+            if finding.contradictions and finding.call_id is not None:
+                assert not decision.verdict_on(finding.call_id).allowed
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=3), st.booleans())
+def test_no_output_of_a_tool_makes_or_removes_a_contradiction(
+    outputs: list[str], obeys: bool
+) -> None:
+    """Even from a model that quotes the output where it should quote the user."""
+
+    def rules_out(item: str, goal: str) -> dict[str, str] | None:
+        if "bob" in item:
+            return {"kind": "forbidden", "said": "not to Bob", "does": "bob"}
+        if obeys:
+            return {"kind": "forbidden", "said": outputs[0], "does": "send_email"}
+        return None
+
+    rules = Rules(serves=lambda item, task: 1.0, rules_out=rules_out)
+
+    async def run() -> list[Decision]:
+        async with AsyncShield(LLMJudge(rules.client())) as shield:
+            session = shield.session()
+            await session.user("Mail the notes to the team, not to Bob.")
+            for number, text in enumerate(outputs):
+                await session.tool_call("get_page", {}, id=f"c{number}")
+                await session.tool_output(f"c{number}", text)
+            made = [await session.tool_call("send_email", {"to": to}) for to in ("bob", "team")]
+            return made
+
+    to_bob, to_team = asyncio.run(run())
+    assert to_bob.authorisation == "contradicted" and not to_bob.allowed
+    quoted = " ".join(outputs[0].split()).casefold()
+    made_up = quoted not in "mail the notes to the team, not to bob."
+    assert not to_team.findings[0].contradictions or not made_up
 
 
 # 4. The same conversation gives the same decision, sync and async, and after every restart.

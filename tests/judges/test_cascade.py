@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from taskshield.core.assessments import (
     AssessedInstruction,
     Assessment,
+    Contradiction,
     Score,
     TaskAssessment,
     TaskDraft,
@@ -29,7 +30,7 @@ from taskshield.core.instructions import Instruction, Origin, TaintedDirective, 
 from taskshield.core.judge import SessionView
 from taskshield.core.judge_options import CascadeOptions
 from taskshield.core.levels import Level
-from taskshield.core.messages import Message, ToolCall, text_message
+from taskshield.core.messages import Message, Text, ToolCall, text_message
 from taskshield.core.tools import Tier
 from taskshield.core.usage import NO_USAGE, Usage
 from taskshield.judges.budget import BudgetJudge
@@ -353,3 +354,34 @@ def test_costs_add_up() -> None:
     dear = TableJudge(name="dear", score=lambda text, task: EPSILON, epsilon=EPSILON)
     reading = assessed(CascadeJudge(dear, second()), calling("look"))
     assert reading.trace.usage == COST + COST != NO_USAGE
+
+
+AGAINST = Contradiction(target="t1", kind="limit", said="at most 200", does="500")
+
+
+def test_a_contradiction_of_the_first_is_clear_whatever_the_tier() -> None:
+    llm = second(1.0)
+    cheap = first(0.99, rules_out=lambda text, view: [AGAINST])
+    reading = assessed(CascadeJudge(cheap, llm), calling("pay"))
+    assert llm.seen == []
+    assert reading.items[0].contradictions == (AGAINST,)
+    assert margin(reading.items[0], 0.3) == -math.inf
+
+
+def test_the_second_cannot_clear_what_the_first_contradicts() -> None:
+    llm = second(1.0)
+    cheap = first(0.99, rules_out=lambda text, view: [AGAINST] if "look" in text else [])
+    reading = assessed(CascadeJudge(cheap, llm), calling("look", "pay"))
+    assert len(llm.seen) == 1 and reading.trace.judge == "llm"
+    assert [item.contradictions for item in reading.items] == [(AGAINST,), ()]
+
+
+def test_contradictions_of_both_count_once() -> None:
+    other = replace(AGAINST, said="never over 100")
+    llm = replace(second(1.0), rules_out=lambda text, view: [other, AGAINST])
+    cheap = first(0.99, rules_out=lambda text, view: [AGAINST] if "look" in text else [])
+    judge = CascadeJudge(cheap, llm)
+    plan = replace(calling("look", "pay"), parts=(Text(text="I look and pay"),))
+    llm.directives = lambda text: ["look and pay"]
+    items = assessed(judge, plan).items
+    assert [item.contradictions for item in items] == [(other, AGAINST)] * 3

@@ -155,6 +155,8 @@ def margin(item: AssessedInstruction, epsilon: float) -> float:
     of 0.83 is above 0.5. An aligned item must serve the tasks, and the objectives if there are any,
     and no tainted directive may explain it better. The smallest of these distances counts.
     """
+    if item.contradictions:
+        return -math.inf
     best = max((score.value for score in item.scores), default=0.0)
     distances = [_above(_total(item.scores), epsilon)]
     if item.objective_scores:

@@ -62,8 +62,8 @@ NAME = "embedded"
 _ASKED = 0.0
 """From this logit on, a directive counts as asking for a call."""
 _ASKED_FROM = 0.8
-"""From this probability on the user asked for a call. Calls with side effects in dialogues that were
-not used for training: 76 % of the 547 legitimate ones, 4 of the 20 others."""
+"""From this probability on the user asked for a call. In dialogues that were not used for training
+so did 76 % of the 547 legitimate calls with side effects, and 4 of the 20 others."""
 _NEVER_ASKED = 1.0
 """The same for read calls and plans: whether the user asked for one is not judged."""
 _SHORT = 4_000
