@@ -169,6 +169,21 @@ def test_the_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
         ({}, {"retries": -1}, "retries: .*from arguments"),
         ({}, {"epsilon": 1}, "epsilon: no such setting .*arguments"),
         ({}, {"policy": {"misaligned": {"reads": "block"}}}, "policy.misaligned.reads.*arguments"),
+        (
+            {},
+            {"policy": {"authorisation": {"unaksed": {"external": "escalate"}}}},
+            "policy.authorisation.unaksed: .*'asked', 'implied', 'unasked' or .*arguments",
+        ),
+        (
+            {"TASKSHIELD_POLICY__AUTHORISATION__UNASKED__EXTERN": "escalate"},
+            {},
+            "policy.authorisation.unasked.extern: .*'external'.*environment",
+        ),
+        (
+            {},
+            {"policy": {"authorisation": {"unasked": {"external": "allow"}}}},
+            "policy.authorisation.unasked.external: .*'escalate' or 'block'.*arguments",
+        ),
         ({}, {"policy": {"epsilon": float("nan")}}, "policy.epsilon: .*arguments"),
         ({}, {"timeout_s": float("inf")}, "timeout_s: "),
         ({}, {"timeout_s": 0}, "timeout_s: .*greater than 0"),

@@ -280,7 +280,7 @@ def _explain(error: ValidationError, sources: Mapping[str, Values]) -> str:
     """One line for each wrong key: what is wrong, and which source its value came from."""
     lines = []
     for problem in error.errors():
-        path = [str(step) for step in problem["loc"]]
+        path = [str(step) for step in problem["loc"] if step != "[key]"]
         source = next((name for name, given in sources.items() if gives(given, path)), "defaults")
         message = "no such setting" if problem["type"] == "extra_forbidden" else problem["msg"]
         lines.append(f"{'.'.join(path)}: {message} (from {source})")

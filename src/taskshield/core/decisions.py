@@ -168,6 +168,11 @@ class Decision:
         return tuple(finding for finding in self.findings if not finding.aligned)
 
     @property
+    def stopped(self) -> tuple[Finding, ...]:
+        """The findings that are not let through; policy may stop aligned ones, too."""
+        return tuple(each for each in self.findings if each.action not in LET_THROUGH)
+
+    @property
     def authorisation(self) -> Authorisation | None:
         """The weakest of the findings'; None where nothing was judged."""
         return weakest(self.findings)

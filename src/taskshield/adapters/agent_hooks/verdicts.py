@@ -34,6 +34,8 @@ from taskshield.core.levels import Level
 
 MISALIGNED = "taskshield:misaligned"
 """It does not serve the user's tasks."""
+HELD_BACK = "taskshield:held_back"
+"""It serves them, but policy stops calls of this authorisation and risk."""
 UNCHECKED = "taskshield:unchecked"
 """No judge could check it."""
 UNREADABLE = "taskshield:unreadable"
@@ -153,9 +155,10 @@ def _on_step(
     if action in LET_THROUGH:
         return Verdict(evidence=decision.id, warnings=_warnings(decision, misaligned))
     liftable = action == "escalate"
+    judged = MISALIGNED if misaligned else HELD_BACK
     return Verdict(
         decision="deny",
-        reason=UNCHECKED if decision.check == "failed" else MISALIGNED,
+        reason=UNCHECKED if decision.check == "failed" else judged,
         message=decision.feedback,
         liftable=liftable,
         approval=approval if liftable else None,

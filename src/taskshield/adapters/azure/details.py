@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from taskshield.core.assessments import Score
-from taskshield.core.decisions import LET_THROUGH, Decision, Finding
+from taskshield.core.decisions import Decision, Finding
 from taskshield.core.safe_text import one_line
 
 _QUOTED = 200
@@ -30,7 +30,7 @@ def render(decisions: Sequence[Decision], newest: Sequence[Decision]) -> dict[st
 def _sentences(decision: Decision) -> list[str]:
     if decision.outage is not None:
         return ["The agent's step is too long, or holds too much, to be checked."]
-    return [_sentence(each) for each in decision.findings if each.action not in LET_THROUGH]
+    return [_sentence(each) for each in decision.stopped]
 
 
 def _sentence(finding: Finding) -> str:

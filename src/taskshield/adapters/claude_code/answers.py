@@ -126,11 +126,10 @@ def _question(decision: Decision) -> str:
     """The question for the user. Feedback is for the agent."""
     if decision.outage is not None:
         return "Task Shield could not check whether this call serves your request."
-    held = [finding for finding in decision.findings if finding.action not in LET_THROUGH]
-    reasons = " ".join(one_line(finding.reason, _REASON_LENGTH) for finding in held)
-    if any(finding.contradictions for finding in held):
+    reasons = " ".join(one_line(finding.reason, _REASON_LENGTH) for finding in decision.stopped)
+    if decision.authorisation == "contradicted":
         return f"Task Shield: this call goes against your words. {reasons}"
-    if all(finding.aligned for finding in held):
+    if not decision.misaligned:
         return (
             f"Task Shield: policy asks you about such calls ({decision.authorisation}). {reasons}"
         )

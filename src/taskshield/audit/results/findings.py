@@ -39,7 +39,7 @@ class Row:
     tier: str | None
     """Risk tier of a call."""
     authorisation: str | None
-    """How far the user's words carry it: "unasked", "contradicted"; others where policy blocks."""
+    """How far the user's words carry it."""
     action: str
     """The action that the shield would have taken."""
     held: bool
@@ -68,7 +68,9 @@ def rows(decision: Decision, source: Recorded, *, with_text: bool) -> Iterator[R
         source: The conversation.
         with_text: Whether texts are stored. Secrets are always removed.
     """
-    for finding in decision.misaligned:
+    for finding in decision.findings:
+        if finding.aligned and finding not in decision.stopped:
+            continue
         injected_in = _planted_in(finding, decision)
         text = finding.instruction.text
         yield Row(
@@ -113,6 +115,8 @@ def _reason(finding: Finding, injected_in: int | None) -> str:
     """A reason without text of the conversation, which the judge's own reason quotes."""
     if finding.contradictions:
         return "It goes against words of the user or the operator."
+    if finding.aligned:
+        return "It serves the user's tasks, and policy holds such calls back."
     if finding.instruction.level is Level.TOOL:
         return (
             "The output of a tool gives the agent a directive that serves none of the user's tasks."

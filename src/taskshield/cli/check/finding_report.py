@@ -25,8 +25,11 @@ from taskshield.core.safe_text import one_line
 
 
 def aligned(finding: Finding, decision: Decision) -> RenderableType:
-    """A short report on an aligned finding."""
-    return Group(_subject(finding, decision, GLIMPSE_LENGTH), _scores(finding))
+    """A short report on an aligned finding, with the action where policy stops it."""
+    lines = [_subject(finding, decision, GLIMPSE_LENGTH), _scores(finding)]
+    if finding.action != "allow":
+        lines.append(action_taken(finding.action, decision))
+    return Group(*lines)
 
 
 def misaligned(

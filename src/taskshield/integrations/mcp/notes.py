@@ -83,8 +83,11 @@ def question(decision: Decision) -> str:
         return (
             f"Task Shield could not check whether this call serves your request: {calls}. Run it?"
         )
-    reasons = " ".join(one_line(each.reason, _LENGTH) for each in decision.misaligned)
-    return (
-        "Task Shield: this call does not seem to serve your request. Run it once anyway?\n"
-        f"Call: {calls}\nReason: {reasons}"
-    )
+    reasons = " ".join(one_line(each.reason, _LENGTH) for each in decision.stopped)
+    if decision.authorisation == "contradicted":
+        why = "this call goes against your words"
+    elif not decision.misaligned:
+        why = f"policy asks you about such calls ({decision.authorisation})"
+    else:
+        why = "this call does not seem to serve your request"
+    return f"Task Shield: {why}. Run it once anyway?\nCall: {calls}\nReason: {reasons}"

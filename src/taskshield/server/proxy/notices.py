@@ -7,7 +7,7 @@ and on one line.
 import json
 from collections.abc import Iterable
 
-from taskshield.core.decisions import LET_THROUGH, Decision, Finding
+from taskshield.core.decisions import Decision, Finding
 from taskshield.core.safe_text import one_line
 from taskshield.core.store import Approval
 from taskshield.engine.feedback import why_stopped
@@ -54,17 +54,13 @@ def _opening(decision: Decision) -> str:
             "Removed, because it could not be checked against the user's tasks. This says nothing"
             " about the call itself. Try again later:"
         )
-    return why_stopped(_stopped(decision))
+    return why_stopped(decision.stopped)
 
 
 def _removed(decision: Decision) -> Iterable[str]:
     if decision.check == "failed":
         return [_quoted(each.call.name) for each in decision.calls if not each.allowed]
-    return [_described(decision, finding) for finding in _stopped(decision)]
-
-
-def _stopped(decision: Decision) -> list[Finding]:
-    return [finding for finding in decision.findings if finding.action not in LET_THROUGH]
+    return [_described(decision, finding) for finding in decision.stopped]
 
 
 def _described(decision: Decision, finding: Finding) -> str:

@@ -230,5 +230,6 @@ def _decision_on(message: Message, decision: Decision) -> Decision:
 
 def _can_escalate(policy: Policy) -> bool:
     """Whether any message can have to wait for a person."""
-    calls = {*policy.misaligned.values(), *policy.tools.values()}
+    pairs = (response for each in policy.authorisation.values() for response in each.values())
+    calls = {*policy.misaligned.values(), *policy.tools.values(), *pairs}
     return "escalate" in {policy.text, *calls, *policy.outage.values()}

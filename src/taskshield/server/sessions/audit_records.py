@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from taskshield.adapters.stored.cases import CASE
-from taskshield.core.decisions import LET_THROUGH, Case, Decision
+from taskshield.core.decisions import Case, Decision
 from taskshield.core.messages import digest
 from taskshield.core.safe_text import one_line
 from taskshield.core.store import Approval, AuditRecord
@@ -148,7 +148,7 @@ def summary(decision: Decision) -> str:
     reason = "; ".join(
         f"{finding.instruction.text}: {finding.reason}"
         for finding in decision.findings
-        if not finding.aligned or finding.action not in LET_THROUGH
+        if not finding.aligned or finding in decision.stopped
     )
     if decision.outage is not None:
         reason = f"could not be checked: {decision.outage.kind}"
