@@ -9,14 +9,18 @@ from taskshield.adapters.agent_hooks import verdicts
 from taskshield.adapters.azure import task_adherence
 from taskshield.adapters.claude_code import answers, events
 from taskshield.adapters.stored.cases import CASE
+from taskshield.audit.logs.entries import Recorded
+from taskshield.audit.results.findings import rows
 from taskshield.cli.check.json_report import _finding
 from taskshield.core.assessments import AssessedInstruction, Contradiction
 from taskshield.core.decisions import Case, Decision
+from taskshield.core.messages import Conversation
 from taskshield.core.policy import Policy, Response
 from taskshield.core.tools import Tier
 from taskshield.engine.decide import decide
 from taskshield.integrations.mcp import notes
 from taskshield.server.proxy import notices
+from taskshield.server.proxy.session_lookup import _can_escalate
 from taskshield.server.sessions.audit_records import summary
 from taskshield.stores.secrets.redaction import redacted_case
 from tests.engine.cases import score, step
@@ -123,3 +127,45 @@ def test_secrets_in_the_words_are_not_stored() -> None:
     stored = redacted_case(CASE.write(case("block", secret)))
     assert key not in stored
     assert decide(CASE.read(stored)).authorisation == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("decision", "reason", "authorisation"),
+    [
+        (ruled_out(), "It goes against words of the user or the operator.", "contradicted"),
+        (held_back(), "It serves the user's tasks, and policy holds such calls back.", "implied"),
+    ],
+)
+def test_an_audit_counts_both_without_their_words(
+    decision: Decision, reason: str, authorisation: str
+) -> None:
+    conversation = Conversation(messages=(decision.case.message,))
+    log = Recorded(
+        file="a", line=1, id="c", format="openai-chat", conversation=conversation, read=1
+    )
+    (row,) = rows(decision, log, with_text=False)
+    assert (row.reason, row.authorisation, row.held) == (reason, authorisation, True)
+
+
+def test_what_passes_is_no_finding_of_an_audit() -> None:
+    log = Recorded(
+        file="a",
+        line=1,
+        id="c",
+        format="openai-chat",
+        conversation=Conversation(messages=()),
+        read=1,
+    )
+    assert list(rows(decide(case("block", value=0.9)), log, with_text=False)) == []
+
+
+@pytest.mark.parametrize(
+    ("pairs", "waits"),
+    [
+        ({}, False),
+        ({"implied": {Tier.READ: "block"}}, False),
+        ({"asked": {Tier.READ: "escalate"}}, True),
+    ],
+)
+def test_the_proxy_knows_that_a_pair_may_wait_for_a_person(pairs: Any, waits: bool) -> None:
+    assert _can_escalate(Policy(authorisation=pairs)) is waits

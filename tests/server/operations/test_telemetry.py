@@ -48,6 +48,8 @@ def test_decisions_are_evaluations_in_the_trace_of_the_client(spans: InMemorySpa
     assert money.attributes["gen_ai.evaluation.score.value"] == 0.0
     assert money.attributes["gen_ai.conversation.id"] == "s"
     assert money.attributes["gen_ai.usage.input_tokens"] == 10
+    assert money.attributes["taskshield.authorisation"] == "unasked"
+    assert money.attributes["taskshield.tier"] == "financial"
     asked = told(spans, "POST native")[-1]
     assert asked.context is not None and money.parent is not None
     assert f"{asked.context.trace_id:032x}" == PARENT.split("-")[1]
