@@ -77,9 +77,34 @@ def test_a_session_shows_findings_scores_and_where_values_came_from(page: Page) 
     expect(call).to_contain_text("Sent back")
     expect(page.locator("#message-5 .argument", has_text="tove@")).to_contain_text("user")
     matrix = page.locator(".matrix")
-    expect(matrix.locator("thead th")).to_have_text(["Instruction", "T1", "T2", "Sum"])
+    expect(matrix.locator("thead th")).to_have_text(
+        ["Instruction", "T1", "T2", "Sum", "Authorisation"]
+    )
     expect(matrix.locator("tbody tr")).to_have_count(4)
     expect(matrix.locator("tr.bad")).to_have_count(2)
+    expect(matrix.locator("tr.bad").last).to_contain_text("unasked")
+    expect(call.locator(".tag", has_text="unasked")).to_be_visible()
+
+
+def test_a_contradiction_is_shown_beside_its_task_and_in_the_matrix(page: Page) -> None:
+    def contradicted(route: Route) -> None:
+        told = route.fetch().json()
+        (finding,) = told["items"][4]["decision"]["findings"]
+        finding["authorisation"] = "contradicted"
+        finding["contradictions"] = [
+            {"target": "t2", "kind": "look_only", "said": "<b>only</b> look\u202e", "does": "send"}
+        ]
+        route.fulfill(json=told)
+
+    page.route("**/api/sessions/*/timeline*", contradicted)
+    page.goto("/#/sessions/mail-summary-5b09")
+    words = "ruled out (look only): “<b>only</b> look<U+202E>”, and “send”"
+    expect(page.locator(".tasks li").nth(1)).to_contain_text(f"#4: {words}")
+    expect(page.locator(".tasks li").nth(0)).not_to_contain_text("ruled out")
+    (cell,) = page.locator(".matrix td.ruled-out").all()
+    expect(cell).to_have_text("ruled out")
+    expect(cell).to_have_attribute("title", words)
+    expect(page.locator(".matrix tr:has(.ruled-out)")).to_contain_text("contradicted")
 
 
 def test_a_link_leads_from_an_argument_to_the_text_it_came_from(page: Page) -> None:
