@@ -198,7 +198,7 @@ def test_what_stands_in_an_output_is_never_asked_for() -> None:
     assert decision.authorisation == "implied" and decision.tier is None
 
 
-def test_without_a_judge_nobody_knows_the_authorisation() -> None:
+def test_without_a_judge_the_authorisation_is_not_known() -> None:
     failed = replace(
         step(names=["f", "g"]), check="failed", tiers={"f": Tier.READ, "g": Tier.ACCESS}
     )

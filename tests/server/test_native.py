@@ -66,6 +66,7 @@ def test_messages_are_judged_and_each_gets_its_decision(client: TestClient) -> N
             "id": "c2",
             "tool": "send_money",
             "tier": "financial",
+            "authorisation": "unasked",
             "action": "revise",
             "allowed": False,
         }

@@ -247,7 +247,7 @@ def test_what_a_call_carried_for_the_server_is_there_after_the_question() -> Non
             async with through(gateway, shop) as streams, anyio.create_task_group() as tasks:
                 tap = Wiretap(streams)
                 tasks.start_soon(tap.run)
-                evil = {"to": "evil"}
+                evil = {"to": "eve@evil.example"}
                 carried = {"inputResponses": {"own": ACCEPT}, "requestState": "s1"}
                 key = asked_by(await modern(tap, evil, "find_price", **carried))
                 await modern(tap, evil, "find_price", inputResponses={key: ACCEPT})
