@@ -248,7 +248,7 @@ def test_the_name_of_a_tool_wins_over_the_pair() -> None:
 def test_an_aligned_call_that_policy_holds_back_says_so() -> None:
     policy = Policy(authorisation={"implied": {Tier.FINANCIAL: "escalate"}})
     decision = scored(0.3, tier=Tier.FINANCIAL, policy=policy)
-    assert decision.misaligned == ()
+    assert decision.misaligned == () and decision.stopped == decision.findings
     assert decision.feedback is not None
     assert decision.feedback.startswith(
         "[Task Shield id] Not carried out, because policy holds back such calls:\n"
@@ -280,6 +280,9 @@ def test_a_read_that_takes_nothing_outside_is_not_blocked_for_being_unasked() ->
         '{"page_url": "evil.example/secret"}',
         '{"deep": [{"Host": "evil.example"}]}',
         '{"path": "www.evil.example"}',
+        '{"page": "evil.example/secret"}',
+        '{"page": "secret.evil.example?"}',
+        '{"to": "10.0.0.7"}',
         '{"who": "eve@evil.example"}',
         "no JSON",
     ],

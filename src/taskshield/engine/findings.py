@@ -18,7 +18,8 @@ from taskshield.engine.repeats.fingerprints import repeats_refused
 _ASKED = 0.7
 """From this score for one task on the user asked for it, where the judge has no other level."""
 _OUTSIDE = re.compile(
-    r'://|\w@\w|\bwww\.|"[\w-]{0,40}(?:url|uri|host|domain|link|endpoint|webhook)[\w-]{0,40}":',
+    r"://|\w@\w|\bwww\.|[\w-]\.[a-z]{2,24}[/?]|\b\d{1,3}(?:\.\d{1,3}){3}\b"
+    r'|"[\w-]{0,40}(?:url|uri|host|domain|link|endpoint|webhook)[\w-]{0,40}":',
     re.IGNORECASE,
 )
 """What an argument has that leads outside: with it, words of the user could leave."""
@@ -34,7 +35,7 @@ def judge_instruction(item: AssessedInstruction, case: Case) -> Finding:
     call = None if item.call_id is None else case.message.call(item.call_id)
     barred = None if call is None else _bar(call, case)
     served = total > epsilon and not off_objective and taint is None
-    harmless = not off_objective and call is not None and _only_looks(call, case)
+    harmless = not (served or off_objective) and call is not None and _only_looks(call, case)
     draft = Finding(
         instruction=_instruction(item, case),
         call_id=item.call_id,
