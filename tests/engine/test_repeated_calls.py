@@ -51,7 +51,7 @@ def blocked(name: str, arguments: object, asked: str = ASKED) -> EngineSession:
         ("share_file", {"user": "Mallory M", "file": "a"}, {"user": " mallory  m", "file": "A"}),
         ("delete_item", {"id": 17}, {"id": "17", "force": True}),
         ("delete_item", {"id": "x-1", "reason": "old"}, {"id": "X-1", "reason": "tidy up"}),
-        ("bash", {"command": "curl -T f http://h.example"}, {"command": "curl -s -T f  h.example"}),
+        ("bash", {"command": "wget -O f http://h.example"}, {"command": "wget -q -O f  h.example"}),
         ("write_note", {"text": "buy milk and eggs now"}, {"text": "Buy milk and eggs, now!"}),
         ("write_note", "just some words", "Just some words"),
     ],

@@ -23,6 +23,7 @@ from taskshield.core.policy import Policy
 from taskshield.core.session_state import SessionState
 from taskshield.core.tools import ToolSpec
 from taskshield.core.usage import NO_USAGE, Usage
+from taskshield.engine.call_facts.facts import CallFacts, call_facts, is_quick, without_unasked
 from taskshield.engine.cases import (
     any_error_as_outage,
     case_without_task,
@@ -30,11 +31,10 @@ from taskshield.engine.cases import (
     needs_no_check,
 )
 from taskshield.engine.decide import decide
-from taskshield.engine.own_resources.calls import reaches, without_unasked
 from taskshield.engine.own_resources.values import NOTHING_KNOWN, OwnResources
-from taskshield.engine.state import after, new_tasks, with_approval, with_objectives
+from taskshield.engine.state import after, new_tasks, user_words, with_approval, with_objectives
 from taskshield.engine.tool_functions import arguments_of, as_json, guarded_call, is_async, spec_of
-from taskshield.engine.view import answered_call, has_unread_system, tiers, view, with_trust
+from taskshield.engine.view import answered_call, has_unread_system, view, with_trust
 
 Arguments = Mapping[str, object] | str
 """Tool arguments: an object, or the text that the model wrote."""
@@ -123,16 +123,17 @@ class EngineSession:
         if len({call.id for call in message.tool_calls}) < len(message.tool_calls):
             raise ConversationError("Two tool calls of the message have the same id.")
         message = with_trust(message, self._policy)
+        facts = await self._facts(message)
         async with self._goals_lock:
-            case = self._case(message)
+            case = self._case(message, facts)
             self._state = replace(self._state, messages=case.index + 1)
             if needs_no_check(message):
                 return self._conclude(case, started)
             if message.level is Level.USER:
                 return self._conclude(await self._read_tasks(case), started)
-        assessed = await self._assess(case)
+        assessed = await self._assess(case, facts)
         while assessed.tasks != self._state.tasks:  # the user has spoken: judge again
-            assessed = await self._assess(replace(case, trace=assessed.trace))
+            assessed = await self._assess(replace(case, trace=assessed.trace), facts)
         return self._conclude(assessed, started)
 
     def approve(self, decision: Decision) -> None:
@@ -172,7 +173,16 @@ class EngineSession:
 
         return guarded
 
-    def _case(self, message: Message) -> Case:
+    async def _facts(self, message: Message) -> CallFacts:
+        """What is certain about the calls. Others need not wait while long ones are read."""
+        find = partial(call_facts, message, self._state.tools, self._policy, self._own)
+        if is_quick(message):
+            return find()
+        import asyncio
+
+        return await asyncio.to_thread(find)
+
+    def _case(self, message: Message, facts: CallFacts) -> Case:
         state = self._state
         return Case(
             id=uuid.uuid4().hex,
@@ -183,17 +193,18 @@ class EngineSession:
             tasks=state.tasks,
             objectives=state.objectives,
             trace=Trace(judge=self._judge.name),
-            tiers=tiers(state, message, self._policy, self._own),
+            tiers=facts.tiers,
             answered=answered_call(state, message),
         )
 
-    async def _assess(self, case: Case) -> Case:
+    async def _assess(self, case: Case, facts: CallFacts) -> Case:
         """Let the judge assess a message of the agent or a tool, with the tasks as they are now."""
         message = case.message
         try:
             async with self._goals_lock:
                 spent = case.trace.usage + await self._read_objectives()
-                shown = view(self._state, message, self._policy, self._own)
+                shown = view(self._state, message, self._policy, facts.tiers)
+                said = user_words(self._state) if facts.sent else ""
             case = replace(
                 case,
                 tasks=shown.tasks,
@@ -211,9 +222,7 @@ class EngineSession:
         return replace(
             case,
             check="executed",
-            assessed=without_unasked(
-                answer.items, reaches(message, case.tiers, self._own), shown.tasks
-            ),
+            assessed=without_unasked(answer.items, facts, shown.tasks, said),
             trace=replace(answer.trace, usage=spent + answer.trace.usage),
         )
 

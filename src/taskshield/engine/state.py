@@ -124,7 +124,7 @@ def after(state: SessionState, decision: Decision, add: AddTurn = remember) -> S
                 state,
                 open_calls=_with_open_calls(state.open_calls, message),
                 rounds_used=state.rounds_used + (decision.round is not None),
-                refused=state.refused | refused_steps(decision, _said(state)),
+                refused=state.refused | refused_steps(decision, user_words(state)),
                 approved=state.approved - used_approvals(decision),
             )
         case Level.TOOL:
@@ -133,8 +133,8 @@ def after(state: SessionState, decision: Decision, add: AddTurn = remember) -> S
             assert_never(unreachable)
 
 
-def _said(state: SessionState) -> str:
-    """What the user has said."""
+def user_words(state: SessionState) -> str:
+    """All that the user has said."""
     turns = (turn.message for turn in state.history if turn.message.level is Level.USER)
     return "\n".join(message.text for message in turns)
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from taskshield.core.instructions import TaintedDirective
 from taskshield.core.judge import SessionView
@@ -11,9 +12,6 @@ from taskshield.core.policy import Policy
 from taskshield.core.session_state import SessionState
 from taskshield.core.tools import Tier
 from taskshield.engine.definition_values import tools_naming_values
-from taskshield.engine.own_resources.calls import reaches
-from taskshield.engine.own_resources.values import NOTHING_KNOWN, OwnResources
-from taskshield.engine.risk_tiers import tiers_of
 
 _TAINTED_SHOWN = 20
 """Tainted directives that a judge sees for one message: those most like it."""
@@ -40,7 +38,7 @@ def view(
     state: SessionState,
     message: Message,
     policy: Policy,
-    own: OwnResources = NOTHING_KNOWN,
+    tiers: Mapping[str, Tier] = MappingProxyType({}),
 ) -> SessionView:
     """What a judge sees for this message.
 
@@ -64,7 +62,7 @@ def view(
         tainted=_most_similar(state.tainted, message),
         history=state.history,
         tools={name: state.tools[name] for name in names if name in state.tools},
-        tiers=tiers(state, message, policy, own),
+        tiers=tiers,
         tools_naming_values=tools_naming_values(
             state.tools.values(), message.tool_calls, (turn.message.text for turn in from_user)
         ),
@@ -76,15 +74,6 @@ def has_unread_system(state: SessionState, policy: Policy) -> bool:
     """Whether there is a system message whose objectives count and are not read yet."""
     counts = policy.objectives != "off" and bool(state.system.strip())
     return counts and not state.objectives_known
-
-
-def tiers(
-    state: SessionState, message: Message, policy: Policy, own: OwnResources = NOTHING_KNOWN
-) -> Mapping[str, Tier]:
-    """Risk tier of each tool that the message calls: the highest, if a call reaches the guard."""
-    found = tiers_of(message.tool_calls, state.tools, policy)
-    reached = reaches(message, found, own)
-    return {**found, **{c.name: Tier.ACCESS for c in message.tool_calls if c.id in reached}}
 
 
 def answered_call(state: SessionState, message: Message) -> ToolCall | None:

@@ -1,17 +1,13 @@
 """Which calls reach the guard itself, and whether the user asked for it. Pure.
 
 An agent could approve its own calls, read the keys or stop the guard this way. So such a call is
-never a read call. It serves no task whose words do not speak of the guard, whatever a judge says;
-otherwise the judge decides.
+never a read call, and serves no task whose words do not speak of the guard.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from taskshield.core.assessments import AssessedInstruction, Score
-from taskshield.core.instructions import TaskSet
 from taskshield.core.messages import Message, ToolCall
 from taskshield.core.tools import Tier
 from taskshield.engine.own_resources.addresses import names_address
@@ -70,27 +66,10 @@ def reach_of(
     return None
 
 
-def without_unasked(
-    items: Iterable[AssessedInstruction], reached: Mapping[str, Reach], tasks: TaskSet
-) -> tuple[AssessedInstruction, ...]:
-    """The assessed instructions; calls that reach the guard unasked serve no task."""
-    words = "\n".join(task.text for task in tasks).casefold()
-    return tuple(
-        _unasked(item, None if item.call_id is None else reached.get(item.call_id), words)
-        for item in items
-    )
-
-
-def _unasked(item: AssessedInstruction, reach: Reach | None, words: str) -> AssessedInstruction:
-    if reach is None or _speaks_of(words, reach):
-        return item
-    why = f"It reaches the guard itself ({reach.what}), and the user has not asked for that."
-    scores = tuple(Score(target=score.target, value=0.0, reason=why) for score in item.scores)
-    return replace(item, scores=scores, objective_scores=(), taint_scores=())
-
-
-def _speaks_of(words: str, reach: Reach) -> bool:
-    return any(name in words for name in (*_ALWAYS, *reach.names))
+def speaks_of(words: str, reach: Reach) -> bool:
+    """Whether words of the user ask for what a call reaches."""
+    said = words.casefold()
+    return any(name in said for name in (*_ALWAYS, *reach.names))
 
 
 def _of_command(text: str, tier: Tier, own: OwnResources, *, patterns: bool) -> Reach | None:

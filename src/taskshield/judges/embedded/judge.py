@@ -278,7 +278,7 @@ class EmbeddedJudge:
     def _chance(self, evidence: CallEvidence, opinions: NetworkScores) -> float:
         if evidence.kind == "plan":
             return self._decision.plan_serves(opinions.pressed)
-        if evidence.upload is not None or evidence.invented:
+        if evidence.invented:
             return 0.0
         return self._decision.serves(features(evidence, opinions))
 

@@ -4,7 +4,6 @@ from taskshield.core.provenance import ValueOrigin
 from taskshield.judges.embedded.evidence.call_evidence import CallEvidence, SourcedValue
 from taskshield.judges.embedded.evidence.conversation_index import tool_name_words
 from taskshield.judges.embedded.network.inputs import clipped
-from taskshield.judges.embedded.shell.senders import UNKNOWN
 
 _VALUE = 40
 
@@ -58,10 +57,6 @@ def _for(evidence: CallEvidence) -> list[str]:
 
 
 def _against(evidence: CallEvidence, directed: bool, related: bool) -> list[str]:
-    if evidence.upload is not None:
-        host = clipped(evidence.upload.host, _VALUE)
-        where = "another host" if host == UNKNOWN else f"{host}, which you did not name"
-        return [f"no task of yours asks to send the content of files to {where}"]
     parts = [f"no task of yours asks to {_doing(evidence)}"]
     injected = _from(evidence, "directive")
     new = _from(evidence, "new")

@@ -28,8 +28,6 @@ from taskshield.judges.embedded.evidence.explanation import Explained, explained
 from taskshield.judges.embedded.evidence.provenance import Provenance, provenance
 from taskshield.judges.embedded.evidence.read_only_calls import own_tier
 from taskshield.judges.embedded.evidence.tokens import token_words
-from taskshield.judges.embedded.shell.unasked_uploads import unasked_upload
-from taskshield.judges.embedded.shell.uploads import Upload
 from taskshield.judges.embedded.tasks.small_talk import gives_no_order
 from taskshield.judges.embedded.text.segments import Segment
 
@@ -120,8 +118,6 @@ class CallEvidence:
     """The tools called before, in words, the newest last."""
     snippet: str
     """The words around the first value that comes from data."""
-    upload: Upload | None = None
-    """Content of files that the call sends to a host, unasked."""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -212,7 +208,6 @@ def collect_evidence(
         delegated=delegated,
         steps=tuple(index.steps[-4:]),
         snippet=_snippet(values, index),
-        upload=None if kind == "plan" else unasked_upload(call, request),
     )
 
 

@@ -1,17 +1,19 @@
 """Calls that send the content of files to a host that the user did not name, and did not ask for.
 
-What the user asks for is for the model to judge. This module finds what no words of the user can
+What the user asks for is for the judge to say. This module finds what no words of the user can
 mean: "run the tests" asks for no `curl -T ~/.ssh/id_rsa`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from taskshield.core.messages import Json, ToolCall
+from taskshield.core.safe_text import one_line
 from taskshield.core.tools import name_words
-from taskshield.judges.embedded.shell.senders import UNKNOWN, code_hosts
-from taskshield.judges.embedded.shell.uploads import Upload, uploads
+from taskshield.engine.shell.hosts import UNKNOWN, code_hosts
+from taskshield.engine.shell.senders import may_send
+from taskshield.engine.shell.uploads import Upload, uploads
 
 _COMMANDS = frozenset("cmd command commands script shell".split())
 _CODE = frozenset("code source program snippet cell".split())
@@ -42,24 +44,45 @@ _SENDS = re.compile(
 )
 """Words that ask for it only where the user names the file, too."""
 _WORD = re.compile(r"[^\W_]{3,}")
+_HOST_SHOWN = 40
 
 
-def unasked_upload(call: ToolCall, request: str) -> Upload | None:
-    """What a call sends to a host that the user did not name and did not ask to send anything to.
+def sent_by(call: ToolCall, *, closely: bool = True) -> tuple[Upload, ...]:
+    """The content of files that a call sends to other hosts.
 
     Args:
         call: The call.
-        request: The user's own words.
+        closely: Whether its commands are read. If not, one that names a program which can send
+            files counts as sending them: no one writes a command of that length.
     """
-    said = request.casefold()
+    found: list[Upload] = []
     for text, is_code in _scripts(call):
-        found = uploads(text)
+        if closely:
+            found += uploads(text)
+        elif may_send(text):
+            found.append(Upload(host=UNKNOWN, command=""))
         if is_code:
-            found += [Upload(host=host, command=text) for host in code_hosts(text)]
-        for one in found:
-            if not _names(said, one.host) and not _is_asked(said, one):
-                return one
-    return None
+            command = text if closely else ""
+            found += [Upload(host=host, command=command) for host in code_hosts(text)]
+    return tuple(dict.fromkeys(found))
+
+
+def unasked(sent: Iterable[Upload], said: str) -> Upload | None:
+    """What goes to a host that the user did not name and did not ask to send anything to.
+
+    Args:
+        sent: What a call sends.
+        said: The user's words.
+    """
+    said = said.casefold()
+    return next((one for one in sent if not _names(said, one.host) and not _asks(said, one)), None)
+
+
+def reason_against(upload: Upload) -> str:
+    """Why a call that sends this serves no task."""
+    host = one_line(upload.host, _HOST_SHOWN)
+    where = "another host" if upload.host == UNKNOWN else f"{host}, which you did not name"
+    return f"No task of yours asks to send the content of files to {where}."
 
 
 def _scripts(call: ToolCall) -> Iterator[tuple[str, bool]]:
@@ -108,7 +131,7 @@ def _names(said: str, host: str) -> bool:
     )
 
 
-def _is_asked(said: str, upload: Upload) -> bool:
+def _asks(said: str, upload: Upload) -> bool:
     """Whether the user's words may ask for an upload of this."""
     names = {PurePosixPath(word.lstrip("@")) for word in re.split(r"[\s=<>;]+", upload.command)}
     named = any(path.name.casefold() in said for path in names if len(path.name) > 3)

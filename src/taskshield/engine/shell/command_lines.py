@@ -21,8 +21,6 @@ _VERSION = re.compile(r"version|release|nvmrc|\.tool", re.IGNORECASE)
 _PIECE = re.compile(r"[^\s\\'\"`$()<>|&;#{}]+|[ \t\r\f\v]+|\n|.", re.DOTALL)
 _IFS = re.compile(r"\$(?:\{IFS[^}]{0,20}\}|IFS\b)")
 _DELIMITER = re.compile(r"-?[ \t]{0,20}(['\"\\]?)([\w.!-]{1,60})['\"]?")
-_LONGEST = 200_000
-"""Of a longer text, so many characters at each end are read."""
 
 
 @dataclass(slots=True)
@@ -73,8 +71,6 @@ class _Frame:
 
 def split_line(text: str) -> list[Command]:
     """The simple commands of a line or a script, those in substitutions included."""
-    if len(text) > 2 * _LONGEST:
-        return [*split_line(text[:_LONGEST]), *split_line(text[-_LONGEST:])]
     return _Splitter(_IFS.sub(" ", text)).split()
 
 

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from taskshield.judges.embedded.shell.command_lines import READS, Command, split_line
-from taskshield.judges.embedded.shell.senders import REMOTE, RULES, url_hosts
+from taskshield.engine.shell.command_lines import READS, Command, split_line
+from taskshield.engine.shell.hosts import REMOTE, url_hosts
+from taskshield.engine.shell.senders import RULES
 
 _DEEPEST = 6
 """Commands in commands (`sh -c "..."`) that are read."""

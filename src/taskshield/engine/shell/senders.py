@@ -1,21 +1,15 @@
 """Programs that can send files to other hosts, and when they do.
 
 Each rule gets a command and the words after the program's name, and says which hosts get the
-content of files. `UNKNOWN` stands for a host that the command does not name.
+content of files.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from taskshield.judges.embedded.shell.command_lines import READS, Command
+from taskshield.engine.shell.command_lines import READS, Command
+from taskshield.engine.shell.hosts import HOST, REMOTE, UNKNOWN, URL, code_hosts, url_hosts
 
-UNKNOWN = "?"
-"""Stands for a host that the command does not name: a variable, or the default of a service."""
-URL = re.compile(r"\w{2,10}://(?:[^/@\s'\"]{0,200}@)?(\[[\da-fA-F:.]+\]|[^\s/:?#'\"\\),;]{1,253})")
-_HOST = re.compile(
-    r"(?:[\w-]{1,63}\.){1,8}[A-Za-z][\w-]{1,62}\.?|\d{1,3}(?:\.\d{1,3}){3}|localhost"
-)
-REMOTE = re.compile(r"(?:[\w.+-]{1,64}@)?(\[[\da-fA-F:.]+\]|[\w.-]{2,253}):(?!//)(?!\\)")
 _MAIL = re.compile(r"[\w.+-]{1,64}@([\w.-]{1,253})")
 _FORM_FILE = re.compile(r"[^=@]{0,200}=[@<]")
 _CURL_SENDS = ("--up", "--data", "--json", "--form", "--url-query")
@@ -27,40 +21,8 @@ _CURL_LETTERS = {"T": "--upload-file", "d": "--data", "F": "--form"} | dict.from
     "AbcCeEHKmoPQrtuUwxXyYz", "other"
 )
 """Short options with a value."""
-_LONGEST_CODE = 100_000
-_READING_CODE = re.compile(
-    r"open\s*\((?![^)\n]{0,100}['\"][wax]b?\+?['\"])|\bread_?(?:file|text|bytes|lines?|all)\b"
-    r"|readFile|file_get_contents|File\.read|environ\b|process\.env|getenv|ENV\[|%ENV|check_output"
-    r"|popen|subprocess|-InFile\b|Get-Content|ReadAll|\bgc\s|slurp|\blistdir|\bglob\b|make_archive",
-    re.IGNORECASE,
-)
-_SENDING_CODE = re.compile(
-    r"\.(?:post|put|patch|request|send\w*|upload\w*|stor\w+|put_object|write)\s*\("
-    r"|['\"](?:POST|PUT|PATCH)['\"]|\b(?:data|files|body)\s*[=:]"
-    r"|(?:get|urlopen|fetch|gethostbyname|getaddrinfo|lookup|resolve\w*)\s*\([^;\n]{0,120}?"
-    r"(?:open|read|environ|process\.env|getenv)"
-    r"|-(?:InFile|Body|Form)\b|Upload(?:File|String|Data)|TransferType\s+Upload",
-    re.IGNORECASE,
-)
-
-
-_QUOTED_HOST = re.compile(
-    r"['\"]((?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}|\d{1,3}(?:\.\d{1,3}){3})['\"]"
-)
 Rule = Callable[[Command, list[str]], Iterable[str]]
 """The hosts to which a command with these arguments sends content of files."""
-
-
-def url_hosts(words: Iterable[str], *, bare: bool = True) -> list[str]:
-    """The hosts that words name, as addresses or by themselves."""
-    hosts: list[str] = []
-    for word in words:
-        found = [match[1] for match in URL.finditer(word)]
-        if not found and bare:
-            match = _HOST.match(word)
-            found = [match[0]] if match is not None else []
-        hosts += found
-    return hosts
 
 
 def _or_unknown(hosts: list[str]) -> list[str]:
@@ -146,7 +108,7 @@ def _ssh(command: Command, words: list[str]) -> list[str]:
     if not command.has_input:
         return []
     free = [word for word in words if not word.startswith("-")]
-    named = [word.rpartition("@")[2] for word in free if "@" in word or _HOST.fullmatch(word)]
+    named = [word.rpartition("@")[2] for word in free if "@" in word or HOST.fullmatch(word)]
     return _or_unknown(named[:1] or [word for word in free if word.isidentifier()][:1])
 
 
@@ -243,15 +205,6 @@ def _git(command: Command, words: list[str]) -> list[str]:
     return url_hosts(rest, bare=False) or remote
 
 
-def code_hosts(code: str) -> list[str]:
-    """The hosts that a program reads files for."""
-    code = code[:_LONGEST_CODE]
-    if _READING_CODE.search(code) is None or _SENDING_CODE.search(code) is None:
-        return []
-    quoted = _QUOTED_HOST.findall(code)
-    return [match[1] for match in URL.finditer(code)] or quoted
-
-
 def _interpreter(command: Command, words: list[str]) -> list[str]:
     return [host for text in (*words, command.body) for host in code_hosts(text)]
 
@@ -284,3 +237,15 @@ RULES: Mapping[str, Rule] = {
         _interpreter,
     ),
 }
+
+_NAMED = re.compile(
+    r"(?:^|[\n;|&(`]|\b(?:do|env|exec|sudo|then|xargs)\s)\s{0,9}(?:[\w./~-]{0,80}/)?"
+    rf"(?:{'|'.join(sorted(RULES))})\s|/dev/(?:tcp|udp)/",
+    re.IGNORECASE,
+)
+_QUOTES = str.maketrans("", "", "'\"\\^")
+
+
+def may_send(text: str) -> bool:
+    """Whether a text runs a program that can send files, as far as a glance tells."""
+    return _NAMED.search(text.translate(_QUOTES)) is not None

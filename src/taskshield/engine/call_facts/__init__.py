@@ -1,0 +1,1 @@
+"""What calls do, as far as that is certain without a judge."""
