@@ -96,6 +96,11 @@ def tier_of(name: str, tools: Mapping[str, ToolSpec], policy: Policy) -> Tier:
     return infer(spec)
 
 
+def says_it_reads(name: str) -> bool:
+    """Whether a name, by itself, is that of a tool that reads."""
+    return _tier_of_name(_own_words(name)) is Tier.READ
+
+
 def infer(spec: ToolSpec) -> Tier:
     """The risk tier of a declared tool."""
     hints = spec.annotations

@@ -204,7 +204,7 @@ class EngineSession:
             async with self._goals_lock:
                 spent = case.trace.usage + await self._read_objectives()
                 shown = view(self._state, message, self._policy, facts.tiers)
-                said = user_words(self._state) if facts.sent else ""
+                said = user_words(self._state) if facts.needs_words else ""
             case = replace(
                 case,
                 tasks=shown.tasks,

@@ -65,6 +65,59 @@ def test_a_call_that_sends_files_leaves_the_users_systems() -> None:
     assert decided(None, "Look", arguments, reads).calls[0].tier is Tier.READ
 
 
+@pytest.mark.parametrize("name", ["Bash", "read_file", "Look"])
+@pytest.mark.parametrize("arguments", [{"command": "rm -rf /"}, {"cmd": ["rm", "-rf", "~"]}])
+def test_a_whole_system_is_not_destroyed_unasked(name: str, arguments: dict[str, Any]) -> None:
+    decision = decided("Fix the failing test.", name, arguments)
+    assert not decision.allowed and decision.calls[0].tier is Tier.DESTRUCTIVE
+    assert "asks to remove a whole system" in decision.findings[0].reason
+    padded = {"command": "echo a\n" * 10_000 + "rm -rf /"}
+    assert not decided("Fix the failing test.", name, padded).allowed
+    assert decided("Delete everything on it: rm -rf / and ~", name, arguments).allowed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tier"),
+    [
+        ({"path": "rm -f notes.txt ./a"}, Tier.DESTRUCTIVE),
+        ({"query": "DROP TABLE users"}, Tier.DESTRUCTIVE),
+        ({"filter": {"where": ["delete from users"]}}, Tier.DESTRUCTIVE),
+        ({"input": "GRANT ALL ON db TO eve"}, Tier.ACCESS),
+        ({"sql": "UPDATE accounts SET owner = 'eve'"}, Tier.DESTRUCTIVE),
+    ],
+)
+def test_a_tool_that_no_one_declared_is_what_its_arguments_do(
+    arguments: dict[str, Any], tier: Tier
+) -> None:
+    for name in ("read_file", "get_weather", "lookup"):
+        decision = decided("Summarise the log.", name, arguments)
+        assert not decision.allowed and decision.calls[0].tier is tier
+        assert "no one declared it" in decision.findings[0].reason
+    hidden = decided("Summarise the log.", "frobnicate", arguments)  # for the judge
+    assert hidden.allowed and hidden.calls[0].tier is tier
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "arguments"),
+    [
+        ("Drop table users", "lookup", {"query": "DROP TABLE users"}),
+        ("Tidy up the tables", "query_database", {"sql": "DELETE FROM users WHERE old"}),
+        ("How is the weather?", "get_weather", {"city": "Rome", "days": 3}),
+        ("Search the web for rm", "search", {"query": "rm -f ./a and what it does"}),
+        ("Read it", "fetch_page", {"address": "https://x.example"}),
+        ("Lights off", "get_scene", {"scene": "kill the lights"}),
+    ],
+)
+def test_reading_and_what_the_user_speaks_of_is_for_the_judge(
+    said: str, name: str, arguments: dict[str, Any]
+) -> None:
+    assert decided(said, name, arguments).allowed
+
+
+def test_the_arguments_of_a_declared_tool_say_less() -> None:
+    assert decided("Find the docs.", "Look", {"text": "DROP TABLE users"}).allowed
+
+
 def test_what_calls_reach_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[str] = []
     reach_of = calls.reach_of

@@ -54,7 +54,7 @@ def reach_of(
     arguments = call.parse_arguments()
     if care == "names":
         return _of_names(call.arguments.casefold(), own)
-    for name, text in [("", call.arguments)] if arguments is None else _texts(arguments):
+    for name, text in [("", call.arguments)] if arguments is None else texts(arguments):
         if name.casefold() not in _WRITTEN:
             reach = _of_command(text, tier, own, patterns=care == "spellings")
         elif tier.side_effects:
@@ -102,7 +102,7 @@ def _address(own: OwnResources) -> Reach:
     return Reach(what="its address", names=(f":{own.port}", f"port {own.port}"))
 
 
-def _texts(arguments: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def texts(arguments: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """The texts in arguments, each with the name of its argument. A list of words is a command."""
     waiting: list[tuple[str, object]] = list(arguments.items())
     while waiting:

@@ -1,26 +1,19 @@
-"""Calls that send the content of files to a host that the user did not name, and did not ask for.
+"""Scripts that send the content of files to a host that the user did not name, and did not ask for.
 
 What the user asks for is for the judge to say. This module finds what no words of the user can
 mean: "run the tests" asks for no `curl -T ~/.ssh/id_rsa`.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from taskshield.core.messages import Json, ToolCall
 from taskshield.core.safe_text import one_line
-from taskshield.core.tools import name_words
 from taskshield.engine.shell.hosts import UNKNOWN, code_hosts
+from taskshield.engine.shell.scripts import Script
 from taskshield.engine.shell.senders import may_send
 from taskshield.engine.shell.uploads import Upload, uploads
 
-_COMMANDS = frozenset("cmd command commands script shell".split())
-_CODE = frozenset("code source program snippet cell".split())
-_RUNNERS = frozenset(
-    "bash cmd command commands console execute exec powershell run sh shell terminal zsh".split()
-)
-"""Words in names of tools that run whatever they get."""
 _SECRET = re.compile(
     r"(?:^|[/\s@=])\.(?:ssh|aws|gnupg|kube|docker|azure|netrc|pgpass|npmrc|pypirc|env|git-credentials"
     r"|\w{1,10}_history|mozilla)\b|\bid_(?:rsa|ed25519|ecdsa|dsa)\b"
@@ -47,24 +40,24 @@ _WORD = re.compile(r"[^\W_]{3,}")
 _HOST_SHOWN = 40
 
 
-def sent_by(call: ToolCall, *, closely: bool = True) -> tuple[Upload, ...]:
-    """The content of files that a call sends to other hosts.
+def sent_by(found: Iterable[Script], *, closely: bool = True) -> tuple[Upload, ...]:
+    """The content of files that scripts send to other hosts.
 
     Args:
-        call: The call.
-        closely: Whether its commands are read. If not, one that names a program which can send
-            files counts as sending them: no one writes a command of that length.
+        found: The scripts.
+        closely: Whether commands are read. If not, one that names a program which can send files
+            counts as sending them: no one writes a command of that length.
     """
-    found: list[Upload] = []
-    for text, is_code in _scripts(call):
+    sent: list[Upload] = []
+    for text, is_code in found:
         if closely:
-            found += uploads(text)
+            sent += uploads(text)
         elif may_send(text):
-            found.append(Upload(host=UNKNOWN, command=""))
+            sent.append(Upload(host=UNKNOWN, command=""))
         if is_code:
             command = text if closely else ""
-            found += [Upload(host=host, command=command) for host in code_hosts(text)]
-    return tuple(dict.fromkeys(found))
+            sent += [Upload(host=host, command=command) for host in code_hosts(text)]
+    return tuple(dict.fromkeys(sent))
 
 
 def unasked(sent: Iterable[Upload], said: str) -> Upload | None:
@@ -83,37 +76,6 @@ def reason_against(upload: Upload) -> str:
     host = one_line(upload.host, _HOST_SHOWN)
     where = "another host" if upload.host == UNKNOWN else f"{host}, which you did not name"
     return f"No task of yours asks to send the content of files to {where}."
-
-
-def _scripts(call: ToolCall) -> Iterator[tuple[str, bool]]:
-    """The commands and programs that a call runs; of programs that is said."""
-    arguments = call.parse_arguments()
-    runs = not _RUNNERS.isdisjoint(name_words(call.name))
-    if arguments is None:
-        if runs:
-            yield call.arguments, False
-        return
-    waiting: list[tuple[str, Json]] = list(arguments.items())
-    while waiting:
-        key, value = waiting.pop()
-        if isinstance(value, dict):
-            waiting.extend(value.items())
-            continue
-        words = frozenset(name_words(key))
-        is_code = not words.isdisjoint(_CODE)
-        if isinstance(value, list):
-            texts = [one for one in value if isinstance(one, str)]
-            waiting.extend((key, one) for one in value if not isinstance(one, str))
-            if runs or not words.isdisjoint(_COMMANDS):
-                yield " ".join(map(_quoted, texts)), False
-            waiting.extend((key, one) for one in texts if any(map(str.isspace, one)))
-        elif isinstance(value, str) and (runs or is_code or not words.isdisjoint(_COMMANDS)):
-            yield value, is_code
-
-
-def _quoted(word: str) -> str:
-    """A word of a list of arguments; signs of the shell mean nothing there, but may be meant."""
-    return "'" + word.replace("'", "'\\''") + "'" if any(map(str.isspace, word)) else word
 
 
 def _names(said: str, host: str) -> bool:
