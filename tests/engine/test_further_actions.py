@@ -2,8 +2,9 @@
 
 import pytest
 
+from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier, ToolSpec
-from taskshield.engine.risk_tiers import infer
+from taskshield.engine.risk_tiers import infer, tier_of
 
 
 @pytest.mark.parametrize(
@@ -37,13 +38,58 @@ from taskshield.engine.risk_tiers import infer
         ("Scan for and quarantine infected files", Tier.WRITE),
         ("Verify, approve and pay invoices", Tier.ACCESS),
         ("Tracks and re-routes parcels", Tier.WRITE),
-        ("Prüft und löscht alte Einträge", Tier.WRITE),
-        ("Filter löschen", Tier.WRITE),
+        ("Prüft und löscht alte Einträge", Tier.DESTRUCTIVE),
+        ("Filter löschen", Tier.DESTRUCTIVE),
         ("查询并删除记录", Tier.WRITE),
+        ("Examine accounts - close dormant ones", Tier.WRITE),
+        ("Review tickets \u2013 archive stale ones", Tier.WRITE),
+        ("Check records -- delete old ones", Tier.DESTRUCTIVE),
+        ("Inspect sessions \u2192 terminate idle ones", Tier.DESTRUCTIVE),
+        ("Finds duplicates (deletes them)", Tier.DESTRUCTIVE),
+        ("Looks at orders/cancels late ones", Tier.WRITE),
+        ("Fetches rates then buys at best price", Tier.FINANCIAL),
     ],
 )
 def test_the_gravest_action_of_a_description_counts(description: str, tier: Tier) -> None:
     assert infer(ToolSpec(name="records", description=description)) is tier
+
+
+@pytest.mark.parametrize(
+    ("name", "tier"),
+    [
+        ("status_aendern", Tier.WRITE),
+        ("statusÄndern", Tier.WRITE),
+        ("status_a\u0308ndern", Tier.WRITE),
+        ("check_löschen", Tier.DESTRUCTIVE),
+        ("liste_rechnung_bezahlen", Tier.FINANCIAL),
+        ("benutzer_sperren", Tier.ACCESS),
+        ("test_envoyer", Tier.EXTERNAL),
+        ("eliminar_usuario", Tier.DESTRUCTIVE),
+        ("invia_email", Tier.EXTERNAL),
+    ],
+)
+def test_verbs_of_other_languages_raise_a_tier(name: str, tier: Tier) -> None:
+    assert infer(ToolSpec(name=name)) is tier
+    assert tier_of(name, {}, Policy()) is tier
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Lists closed tickets",
+        "Shows deleted files",
+        "Gets the send log",
+        "Get orders. Order number required.",
+        "Search notes - text search only",
+        "Lists tickets - open ones first",
+        "Shows sent mail; newest first",
+        "View report - summary or complete list of blocked users",
+        "Find accounts that were closed - including deleted ones",
+        "Returns a -",
+    ],
+)
+def test_what_only_describes_stays_a_read(description: str) -> None:
+    assert infer(ToolSpec(name="records", description=description)) is Tier.READ
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from itertools import pairwise
 from taskshield.core.messages import ToolCall
 from taskshield.core.policy import Policy
 from taskshield.core.tools import Tier, ToolSpec, is_unreadable, name_words, own_name
+from taskshield.engine.wording.foreign_verbs import foreign_tier, foreign_tier_of_name
 from taskshield.engine.wording.further_actions import further_tier
 from taskshield.engine.wording.verbs import (
     ALSO_NOUNS,
@@ -92,7 +93,8 @@ def tier_of(name: str, tools: Mapping[str, ToolSpec], policy: Policy) -> Tier:
     if spec is None:
         if is_unreadable(name) or _mixes_alphabets(name):
             return SEVERITY[-1]
-        return graver(_tier_of_name(_own_words(name)) or Tier.WRITE, Tier.WRITE)
+        found = gravest([_tier_of_name(_own_words(name)), foreign_tier_of_name(name), Tier.WRITE])
+        return found or Tier.WRITE
     return infer(spec)
 
 
@@ -123,9 +125,7 @@ def infer(spec: ToolSpec) -> Tier:
         tier = _tier_of_verb_and_article(opening) or tier
     if tier is None:
         tier = Tier.READ if hints.read_only else Tier.WRITE
-    further = further_tier(spec, words)
-    if further is not None:
-        tier = graver(tier, further)
+    tier = gravest([tier, further_tier(spec, words), foreign_tier(spec)]) or tier
     if hints.read_only is False:
         tier = graver(tier, Tier.WRITE)
     if hints.destructive and not hints.read_only:

@@ -7,6 +7,7 @@ of a parameter. Words that are nouns as often as verbs count only where a noun c
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from itertools import takewhile
 
 from taskshield.core.tools import Tier, ToolSpec, name_words
 from taskshield.engine.wording.verbs import (
@@ -71,9 +72,15 @@ _CHOICES = frozenset("action method mode op operation verb".split())
 """Parameters that choose what a tool does."""
 _GRAVE = (Tier.DESTRUCTIVE, Tier.FINANCIAL, Tier.ACCESS)
 _PASSIVE_TIERS = (*_GRAVE, Tier.EXTERNAL)
-_TOKEN = re.compile(r"(?:[^\W\d_]+-)*([^\W\d_]+)|\d+|[.!?;:,/&\n]")
-"""Of words with hyphens, the last: "auto-delete" deletes, "add-ons" add nothing."""
-_ENDS = frozenset(".!?:\n")
+_TOKEN = re.compile(
+    r"(?:[^\W\d_]+-)*([^\W\d_]+)|\d+|[.!?;:,/&\n\u2013\u2014\u2192\u2022(]|-(?=[\s>-])"
+)
+"""Of words with hyphens, the last: "auto-delete" deletes, "add-ons" add nothing. Dashes and arrows
+between words end a clause."""
+_ENDS = frozenset(".!?:\n(-\u2013\u2014\u2192\u2022")
+_ONES = 4
+_ONES_WORDS = _PRONOUNS | {"one", "ones"}
+"""Objects of a verb a few words before them: "close dormant ones"."""
 
 
 def further_tier(spec: ToolSpec, words: list[str]) -> Tier | None:
@@ -121,12 +128,23 @@ def _in_description(description: str) -> Iterator[Tier]:
             continue
         certain = tokens[place - 1] in _MODALS and _is_of_the_tool(tokens, place - 1)
         verb = token if certain else _verb_at(tokens, place, thirds=thirds)
-        if verb in _TIERS and (certain or verb not in _NEED_AN_OBJECT or following in _OBJECTS):
+        certain = certain or _has_object(tokens, place)
+        if verb in _TIERS and (certain or verb not in _NEED_AN_OBJECT):
             yield _TIERS[verb]
         elif _is_done(tokens, place):
             verb = _IRREGULAR.get(token) or _base(token, "ed", _TIERS)
             if verb is not None and verb not in _RULES and _TIERS[verb] in _PASSIVE_TIERS:
                 yield _TIERS[verb]
+
+
+def _has_object(tokens: list[str], place: int) -> bool:
+    """Whether what follows is the object of a verb: an article, a pronoun, "dormant ones"."""
+    after = list(takewhile(_ENDS.isdisjoint, tokens[place + 1 : place + _ONES]))
+    if not after:
+        return False
+    if tokens[place - 1] == "then" or after[0] in _OBJECTS:
+        return True
+    return not _ONES_WORDS.isdisjoint(after[1:])
 
 
 def _beside_verb(tokens: list[str], place: int) -> Iterator[Tier]:
