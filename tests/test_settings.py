@@ -34,6 +34,7 @@ def test_every_rule_reaches_the_engine() -> None:
         "tiers": {"send": "financial"},
         "objectives": "off",
         "trusted_context": ["project_file"],
+        "unknown_task": "escalate",
         "history_tokens": 77,
     }
     assert set(given) == set(PolicySettings.model_fields)
@@ -47,6 +48,7 @@ def test_every_rule_reaches_the_engine() -> None:
         outage={**default.outage, Tier.WRITE: "escalate"},
         output_outage="withhold",
         trusted_context=frozenset({"project_file"}),
+        unknown_task="escalate",
         rounds=5,
         epsilon=0.25,
         tiers={"send": Tier.FINANCIAL},

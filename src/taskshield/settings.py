@@ -73,6 +73,9 @@ class PolicySettings(_Section):
     trusted_context: frozenset[ContextKind] = frozenset()
     """Text of an agent's host that is not data: "project_file", "system_message" (both count as the
     system message), "text_beside_result" (counts as the user's words)."""
+    unknown_task: Response | None = None
+    """Response to a call with side effects while no task of the user is known; where not given,
+    "block", or what `misaligned` says for its tier if that is "observe" or "escalate"."""
     history_tokens: Count = 32_000
     """Tokens of the past that a session keeps and a judge may see, besides the user's messages."""
 
@@ -92,6 +95,7 @@ class PolicySettings(_Section):
             tiers=self.tiers,
             objectives=self.objectives,
             trusted_context=self.trusted_context,
+            unknown_task=self.unknown_task,
             history_tokens=self.history_tokens,
         )
 

@@ -60,7 +60,8 @@ def test_feedback_on_a_blocked_call(response: Response, outlook: str) -> None:
 
 def test_feedback_on_several_calls_lists_each_and_every_outlook() -> None:
     items = [AssessedInstruction(text=id, call_id=id, scores=()) for id in ("c1", "c2")]
-    decision = decide(step(*items, names=["note", "pay"], policy=Policy(tools={"pay": "block"})))
+    policy = Policy(tools={"pay": "block"}, unknown_task="revise")
+    decision = decide(step(*items, names=["note", "pay"], policy=policy))
     assert decision.feedback is not None
     reason = "The user has not given any task yet."
     listed = "\n".join(f'- call "{id}" (unasked, write): "{reason}"' for id in ("c1", "c2"))
@@ -163,7 +164,8 @@ def test_feedback_names_the_risk_of_what_it_is_about() -> None:
 
 def test_the_agent_may_revise_while_any_blocked_call_may_be_revised() -> None:
     blocked = [AssessedInstruction(text=id, call_id=id, scores=()) for id in ("c1", "c2")]
-    decision = decide(step(*blocked, names=["note", "pay"], policy=Policy(tools={"pay": "block"})))
+    policy = Policy(tools={"pay": "block"}, unknown_task="revise")
+    decision = decide(step(*blocked, names=["note", "pay"], policy=policy))
     assert decision.action == "block"
     assert decision.feedback is not None and "Attempts left: 2." in decision.feedback
 

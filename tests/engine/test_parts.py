@@ -9,7 +9,7 @@ from taskshield.core.decisions import Action, Case
 from taskshield.core.instructions import Instruction, Origin, Span, TaintedDirective
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
-from taskshield.core.policy import OutputResponse, Policy
+from taskshield.core.policy import OutputResponse, Policy, Response
 from taskshield.core.session_state import SessionState
 from taskshield.core.tools import Tier
 from taskshield.engine.decide import decide
@@ -92,7 +92,7 @@ def test_the_order_of_strictness_is_that_of_the_harm_it_prevents() -> None:
 
 def test_a_revised_call_takes_a_round_even_where_another_call_waits_for_a_person() -> None:
     blocked = [AssessedInstruction(text=id, call_id=id, scores=()) for id in ("c1", "c2")]
-    policy = Policy(tools={"pay": "escalate"})
+    policy = Policy(tools={"pay": "escalate"}, unknown_task="revise")
     decision = decide(step(*blocked, names=["note", "pay"], policy=policy))
     assert decision.action == "escalate" and decision.round == 1
     assert [verdict.action for verdict in decision.calls] == ["revise", "escalate"]
@@ -127,7 +127,31 @@ def test_tools_by_name_win_over_tiers() -> None:
     )
     assert decide(base).action == "observe"
     unlisted = replace(base, policy=Policy(tools={"other": "observe"}))
-    assert decide(unlisted).action == "revise"
+    assert decide(unlisted).action == "block"  # without a task
+
+
+@pytest.mark.parametrize(
+    ("unknown_task", "by_tier", "action"),
+    [
+        (None, "revise", "block"),
+        (None, "block", "block"),
+        (None, "escalate", "escalate"),
+        (None, "observe", "observe"),
+        ("revise", "observe", "revise"),
+        ("escalate", "block", "escalate"),
+        ("observe", "revise", "observe"),
+        ("block", "observe", "block"),
+    ],
+)
+def test_the_response_while_no_task_is_known(
+    unknown_task: Response | None, by_tier: Response, action: str
+) -> None:
+    blocked = AssessedInstruction(text="x", call_id="c1", scores=())
+    misaligned = dict.fromkeys(Tier, by_tier)
+    policy = Policy(misaligned=misaligned, unknown_task=unknown_task)
+    assert decide(step(blocked, names=["note"], policy=policy)).action == action
+    named = replace(policy, tools={"note": "observe"})
+    assert decide(step(blocked, names=["note"], policy=named)).action == "observe"
 
 
 def test_a_call_without_a_verdict_is_never_allowed_by_default() -> None:

@@ -103,7 +103,7 @@ def test_without_a_task_no_call_is_aligned_and_no_judge_assesses_it() -> None:
     conversation = session(judge, system="Do x.")
     run(conversation.user(" "))
     decision = run(conversation.tool_call("send_email", {}, id="c1"))
-    assert decision.action == "revise" and decision.check == "executed"
+    assert decision.action == "block" and decision.check == "executed"
     assert [message.level for message in judge.seen] == [Level.SYSTEM]
     assert decision.case.objectives == ()
     assert decision.findings[0].call_id == "c1"

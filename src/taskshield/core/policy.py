@@ -91,5 +91,8 @@ class Policy:
     trusted_context: frozenset[ContextKind] = frozenset()
     """Text of a host that is not data: project files and later system messages count as the system
     message, text beside results as the user's words."""
+    unknown_task: Response | None = None
+    """For a call with side effects while no task of the user is known. None: "block", or what
+    `misaligned` says for its tier if that is "observe" or "escalate"."""
     history_tokens: int = 32_000
     """Tokens of the past that a session keeps and a judge may see, besides the user's messages."""

@@ -68,7 +68,17 @@ def _response_to(finding: Finding, call: ToolCall, case: Case) -> Response | Non
     by_pair = policy.authorisation.get(finding.authorisation, {}).get(tier)
     if finding.aligned:
         return by_pair
-    return policy.tools.get(call.name, policy.misaligned[tier] if by_pair is None else by_pair)
+    return policy.tools.get(call.name) or by_pair or _by_tier(tier, case)
+
+
+def _by_tier(tier: Tier, case: Case) -> Response:
+    """The response to a misaligned call of a tier; no task is no reason to try again."""
+    by_tier = case.policy.misaligned[tier]
+    if len(case.tasks) or not tier.side_effects:
+        return by_tier
+    if case.policy.unknown_task is not None:
+        return case.policy.unknown_task
+    return by_tier if by_tier in ("observe", "escalate") else "block"
 
 
 def _apply_to_plan(finding: Finding, case: Case) -> Finding:

@@ -54,6 +54,7 @@ POLICY = Record(
         default={},
         added=True,
     ),
+    Member("unknown_task", OrNothing(_RESPONSE), default=None, added=True),
 )
 """Nothing else has a default: a lost rule must not become a weaker one.
 

@@ -54,6 +54,7 @@ from taskshield.judges.embedded.evidence.index_cache import IndexCache
 from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.network.model import Model, shared
 from taskshield.judges.embedded.tasks.assistant_plans import read_plans
+from taskshield.judges.embedded.tasks.small_talk import answers
 from taskshield.judges.embedded.tasks.user_tasks import read_tasks
 from taskshield.judges.embedded.text.segments import Segment, segments
 from taskshield.judges.embedded.workers import Workers
@@ -174,7 +175,7 @@ class EmbeddedJudge:
 
     def _step(self, message: Message, view: SessionView, stop: Event) -> list[AssessedInstruction]:
         directives = [*_directives(view), *self._defined(message.tool_calls, view, stop)]
-        delegated = _delegated(view)
+        delegated, offer = _delegated(view), _offer(view)
 
         def gathered(call: ToolCall, kind: Kind) -> CallEvidence:
             return collect_evidence(
@@ -184,6 +185,7 @@ class EmbeddedJudge:
                 index=index,
                 directives=directives,
                 delegated=delegated,
+                offer=offer,
             )
 
         index = self._indexes.take(view.history)
@@ -278,7 +280,7 @@ class EmbeddedJudge:
     def _chance(self, evidence: CallEvidence, opinions: NetworkScores) -> float:
         if evidence.kind == "plan":
             return self._decision.plan_serves(opinions.pressed)
-        if evidence.invented:
+        if evidence.invented or evidence.unspoken:
             return 0.0
         return self._decision.serves(features(evidence, opinions))
 
@@ -305,6 +307,18 @@ def _directives(view: SessionView) -> list[Directive]:
 def _request(view: SessionView) -> str:
     said = (turn.message for turn in view.history)
     return "\n".join(message.text for message in said if message.level is Level.USER)
+
+
+def _offer(view: SessionView) -> str:
+    """What the agent said before the user's newest message, if that agrees to it."""
+    messages = [turn.message for turn in view.history if turn.message.text]
+    while messages and messages[-1].level is not Level.USER:
+        messages.pop()
+    match messages[-2:]:
+        case [Message(level=Level.ASSISTANT) as said, answer] if answers(answer.text):
+            return said.text
+        case _:
+            return ""
 
 
 def _delegated(view: SessionView) -> str:

@@ -21,8 +21,13 @@ NOTHING = [
     "Thanks, and go on",
     "继续",
     "\uff47\uff4f on",
+    "help me",
+    "Next step please",
+    "I need some help",
+    "Γειά σας",
+    "नमस्ते",
 ]
-ANSWERS = ["yes", "OK!", "go ahead", "do it", "2", "Great, sounds good", "?", "\U0001f44d", "oui"]
+ANSWERS = ["yes", "OK!", "go ahead", "do it", "2", "Great, sounds good", "\U0001f44d", "oui"]
 REQUESTS = [
     "go on with the payment",
     "continue the report",
@@ -42,9 +47,14 @@ def test_greetings_and_continuations_are_no_tasks(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ANSWERS)
-def test_an_answer_is_a_task_only_where_it_can_answer_something(text: str) -> None:
+def test_an_answer_is_a_task(text: str) -> None:
+    """Also as the first words of the user: the agent may have spoken before."""
+    assert len(read_tasks(text, first=True)) == len(read_tasks(text)) == 1
+
+
+@pytest.mark.parametrize("text", ["?", "...", "\U0001f642", "how are you?"])
+def test_what_can_answer_nothing_is_no_task_as_first_words(text: str) -> None:
     assert read_tasks(text, first=True) == ()
-    assert len(read_tasks(text)) == 1
 
 
 @pytest.mark.parametrize("text", REQUESTS)
@@ -52,7 +62,7 @@ def test_words_that_ask_for_something_are_a_task(text: str) -> None:
     assert read_tasks(text, first=True)
 
 
-@pytest.mark.parametrize("text", ["hello", "go on", "yes", "ok", "?"])
+@pytest.mark.parametrize("text", ["hello", "go on", "help me", "?"])
 def test_words_that_ask_for_nothing_authorise_no_side_effect(text: str) -> None:
     session = SHIELD.session()
     session.declare(ToolSpec(name="send_money"), ToolSpec(name="list_bills"))

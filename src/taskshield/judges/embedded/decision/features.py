@@ -178,6 +178,7 @@ _NOTHING = CallEvidence(
     values=(),
     request="",
     asked=_NONE,
+    offered=_NONE,
     suspects=(),
     related=(),
     directives=0,

@@ -58,6 +58,8 @@ def _for(evidence: CallEvidence) -> list[str]:
 
 def _against(evidence: CallEvidence, directed: bool, related: bool) -> list[str]:
     parts = [f"no task of yours asks to {_doing(evidence)}"]
+    if evidence.unspoken:
+        parts.append("your words ask for nothing in particular")
     injected = _from(evidence, "directive")
     new = _from(evidence, "new")
     suspect = evidence.suspects[0].directive if evidence.suspects else None

@@ -28,7 +28,7 @@ from taskshield.judges.embedded.evidence.explanation import Explained, explained
 from taskshield.judges.embedded.evidence.provenance import Provenance, provenance
 from taskshield.judges.embedded.evidence.read_only_calls import own_tier
 from taskshield.judges.embedded.evidence.tokens import token_words
-from taskshield.judges.embedded.tasks.small_talk import gives_no_order
+from taskshield.judges.embedded.tasks.small_talk import gives_no_order, is_empty, is_terse
 from taskshield.judges.embedded.text.segments import Segment
 
 Kind: TypeAlias = Tier | Literal["plan"]
@@ -62,6 +62,14 @@ _MAX_TEXT = 20_000
 """Characters of a value that are compared with the data that it passes on."""
 _REACH = 3
 """Segments on either side of a directive, or of a value, that are near it."""
+_REACHING = (Tier.EXTERNAL, Tier.FINANCIAL, Tier.ACCESS)
+_RECIPIENTS = frozenset(
+    "account address beneficiary contact destination email iban member payee phone recipient"
+    " recipients to url user username with".split()
+)
+"""Words in the names of arguments that say whom a call reaches."""
+_PROGRAM = 60
+"""Characters of a command that say what it runs."""
 _BESIDE = 60
 """Segments near values that are read in one text."""
 
@@ -98,6 +106,8 @@ class CallEvidence:
     """What the user wants, in the user's words."""
     asked: Explained
     """How much of the call the user's words explain."""
+    offered: Explained
+    """How much of it the agent's words explain that the user's newest message agrees to."""
     suspects: tuple[CandidateDirective, ...]
     """Directives in the data, the one that explains most first; only the best few."""
     related: tuple[CandidateDirective, ...]
@@ -130,6 +140,26 @@ class CallEvidence:
         return tuple(one for one in self.values if not one.value.trivial)
 
     @property
+    def unspoken(self) -> bool:
+        """Whether nothing that the user said can have asked for a call with side effects.
+
+        The user's words have no content, or are so few that they may be a greeting in any language
+        and the call reaches someone whom no one named. They share nothing with the call, and agree
+        to nothing that the agent offered.
+        """
+        named = (self.asked, self.offered)
+        if not acts(self.kind) or any(one.words_found or one.values_found for one in named):
+            return False
+        if any(word in _program(self.call) for word in token_words(self.request) if len(word) > 3):
+            return False  # "test": pytest
+        return is_empty(self.request) or (
+            self.kind in _REACHING
+            and self.newest < 0
+            and is_terse(self.request)
+            and any(one.found.kind == "new" and _is_recipient(one.value) for one in self.telling)
+        )
+
+    @property
     def invented(self) -> bool:
         """Whether a call gives money or rights to an address that no one named, unasked.
 
@@ -144,6 +174,17 @@ class CallEvidence:
             and any(one.value.kind in ("address", "account") for one in self.telling)
             and gives_no_order(self.request)
         )
+
+
+def _is_recipient(value: ArgumentValue) -> bool:
+    named = not _RECIPIENTS.isdisjoint(name_words(value.path))
+    return named or value.kind in ("address", "account")
+
+
+def _program(call: ToolCall) -> str:
+    """The first words of a command."""
+    command = (call.parse_arguments() or {}).get("command")
+    return " ".join(str(command)[:_PROGRAM].casefold().split()[:3]) if command else ""
 
 
 def acts(kind: Kind) -> bool:
@@ -169,8 +210,12 @@ def collect_evidence(
     index: ConversationIndex,
     directives: Sequence[Directive],
     delegated: str,
+    offer: str = "",
 ) -> CallEvidence:
-    """The evidence on a plan or a call of this kind, given the conversation before it."""
+    """The evidence on a plan or a call of this kind, given the conversation before it.
+
+    `offer` is what the agent said, and the user's newest message agrees to.
+    """
     kind = kind if kind == "plan" else own_tier(call, kind)
     planted, near = index.around(directives), index.around(directives, _REACH)
     request = "\n".join(index.asked)
@@ -199,6 +244,7 @@ def collect_evidence(
         values=values,
         request=request,
         asked=explained_share(call, request),
+        offered=explained_share(call, offer),
         suspects=tuple(suspects[:_SUSPECTS]),
         related=related,
         directives=len(directives),

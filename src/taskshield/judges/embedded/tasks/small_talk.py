@@ -1,39 +1,25 @@
-"""Messages of the user that ask for nothing by themselves: "hello", "go on", "?".
+"""Messages of the user that ask for nothing by themselves: "hello", "go on", "help me", "?".
 
-They authorise nothing. What the user asked for before stays as it is. A "yes" answers something, so
-it counts unless it is the first that the user says.
+They authorise nothing. What the user asked for before stays as it is. "Yes", "do it" and "the
+second one" count as far as they answer what the agent said.
 """
 
 import re
 import unicodedata
 
 from taskshield.judges.embedded.grammar.directive_openers import kind_of
+from taskshield.judges.embedded.tasks.empty_words import EMPTY, FILLS, OPENERS, REFERS, words_of
 
 _LONGEST = 80
 """Characters of a message that may say nothing."""
 _REMARK = 200
+_LONG = 2_000
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
-_WORD = re.compile(r"\w+(?:['’]\w+)?")
-_GREETS = frozenset(
-    "hi hiya hello hey there hallo hej guten tag morgen moin bonjour salut hola"
-    " buenas ciao salve olá oi merhaba selam привет здравствуйте 你好 您好 こんにちは 안녕"
-    " 안녕하세요 namaste morning evening afternoon good day thanks thank you thx danke merci"
-    " gracias grazie obrigado obrigada bedankt tack dziękuję спасибо 谢谢 ありがとう 감사합니다"
-    " bye".split()
-)
-_CONTINUES = frozenset(
-    "go on continue continuing keep going carry proceed resume next more weiter mach"
-    " weitermachen fortfahren continuez continua continúa continúe sigue siga seguir"
-    " poursuis poursuivez suite avanti prosegui verder door ga fortsätt dalej"
-    " kontynuuj продолжай продолжайте дальше 继续 続けて 계속 devam et".split()
-)
-_OPENERS = _GREETS | _CONTINUES
-_FILLS = frozenset("a and bitte now please pls then und por favor plaît s'il vous te".split())
-_AGREES = frozenset(
-    "ahead alright correct d'accord da do evet fine genau hai it jawohl ja k klar ok"
-    " okay okej oui right si sim sounds sure sí tak tamam that vale yeah yep yes yup"
-    " да хорошо 好 好的 是 はい 네 예".split()
-)
+_AGREEING_SIGNS = frozenset("👍👌✅☑✔💯🆗🙆👏")
+_SHORT_WORDS, _SHORT_LETTERS = 3, 24
+_DENSE = re.compile(r"[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""Letters of scripts that need few of them for a word."""
+_DENSE_LETTERS = 6
 
 
 def asks_for_nothing(text: str, *, first: bool) -> bool:
@@ -43,14 +29,43 @@ def asks_for_nothing(text: str, *, first: bool) -> bool:
         text: The message.
         first: Whether the user has said nothing before it.
     """
-    said = unicodedata.normalize("NFKC", text).strip()
+    said = _normal(text)
     if len(said) > _LONGEST:
         return False
-    words = frozenset(_WORD.findall(said.casefold()))
-    if words & _OPENERS and words <= _OPENERS | _FILLS:
+    words = frozenset(words_of(said))
+    if words & OPENERS and words <= OPENERS | FILLS:
         return True
-    agrees = words <= _AGREES | _OPENERS | _FILLS
-    return first and (agrees or said.isdecimal() or kind_of(said) == "courtesy")
+    if not words:
+        return first and _AGREEING_SIGNS.isdisjoint(said)
+    return first and kind_of(said) == "courtesy" and REFERS.isdisjoint(words)
+
+
+def is_empty(request: str) -> bool:
+    """Whether no word of all that the user said tells what is wanted."""
+    said = request.strip()
+    return len(said) <= _LONG and EMPTY.union(REFERS).issuperset(words_of(said))
+
+
+def is_terse(request: str) -> bool:
+    """Whether the user said so little that it may be a greeting in any language."""
+    words = words_of(request)
+    letters = sum(map(len, words))
+    dense = len(_DENSE.findall(request))
+    longest = _DENSE_LETTERS if dense * 2 > letters else _SHORT_LETTERS
+    return len(words) <= _SHORT_WORDS and letters <= longest
+
+
+def answers(message: str) -> bool:
+    """Whether a message agrees to something, or chooses among what was said."""
+    said = _normal(message)
+    words = words_of(said)
+    if not words:
+        return not _AGREEING_SIGNS.isdisjoint(said)
+    return not said.endswith("?") and not REFERS.isdisjoint(words)
+
+
+def _normal(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).strip()
 
 
 def gives_no_order(text: str) -> bool:
