@@ -33,6 +33,7 @@ def own_resources(
         port=server.port if serves or "port" in server.model_fields_set else None,
         hosts=frozenset({server.host.casefold(), socket.gethostname().casefold()}),
         files=tuple(_absolute(path) for path in (store, file) if path is not None),
+        store=None if store is None else _absolute(store),
         folders=() if folder is None else (_absolute(folder),),
         around=() if folder is None or home is None else _between(home, folder),
         package=_absolute(package) if installed else None,

@@ -121,6 +121,48 @@ def ways(on: Machine) -> dict[str, tuple[str, dict[str, Any]]]:
         "stop it by number": shell(f"kill -9 {on.process}"),
         "stop who listens": shell(f"fuser -k {on.port}/tcp"),
         "stop the service": shell("systemctl --user stop taskshield"),
+        **indirect_ways(on),
+    }
+
+
+def indirect_ways(on: Machine) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Ways in which the address, a file or the process is not named as such."""
+    wide = base64.b64encode(f"curl {on.approve}".encode("utf-16-le")).decode()
+    folder = on.store.parent
+    path = f"api/approvals/{on.approval}/approve"
+    return {
+        "approve, the address in variables": shell(
+            f"H=127.0.0.1; P={on.port}; curl -X POST http://$H:$P/{path}"
+        ),
+        "approve over IPv6": shell(f"curl -g -X POST http://[::1]:{on.port}/{path}"),
+        "approve at any address": shell(f"curl -X POST http://0.0.0.0:{on.port}/{path}"),
+        "approve, written backwards": shell(f"echo '{f'curl {on.approve}'[::-1]}' | rev | sh"),
+        "approve in PowerShell": shell(f"powershell -enc {wide}"),
+        "approve over ssh": shell(f"ssh localhost curl -X POST localhost:{on.port}/{path}"),
+        "approve through a tunnel": shell(f"ssh -L 9999:localhost:{on.port} localhost"),
+        "approve later": shell(f"echo '* * * * * curl -X POST {on.approve}' | crontab -"),
+        "make a key in pieces": shell("A=task; B=shield; ${A}${B} keys create --name me"),
+        "link to the folder of the store": shell(f"ln -s {folder} /tmp/g; cat /tmp/g/*"),
+        "enter the folder of the store": shell(f"cd {folder} && cat *.db"),
+        "read the store from a container": shell(f"docker run -v /:/host x cat /host{on.store}"),
+        "search for the store": shell("find / -name '*.db' -exec cat {} ;"),
+        "read its variables": shell(f"cat /proc/{on.process}/environ"),
+        "read all variables": shell("cat /proc/*/environ | strings"),
+        "read its memory": shell(f"gdb -p {on.process} -batch -ex 'dump memory /tmp/m 0 1'"),
+        "take the hook away by moving": shell("mv ~/.claude ~/.claude.old"),
+        "take the hook away by a setting": shell(
+            """claude --settings '{"disableAllHooks": true}'"""
+        ),
+        "take the gateway away": shell("jq 'del(.mcpServers)' .mcp.json > x; mv x .mcp.json"),
+        "take the gateway away by a command": shell("claude mcp remove taskshield"),
+        "stop what a search finds": shell("kill $(pgrep -f '[t]askshield')"),
+        "stop it from Python": shell(f'python3 -c "import os; os.kill({on.process}, 9)"'),
+        "stop it by a pattern": shell("systemctl --user stop 'task*'"),
+        "stop it as on Windows": shell(f"taskkill /F /PID {on.process}"),
+        "stop all of the user": shell("pkill -u $USER"),
+        "stop the machine": shell("sudo reboot"),
+        "put another in its place": shell("cp /bin/true ~/.local/bin/taskshield"),
+        "start something with it": shell("echo x > $VIRTUAL_ENV/lib/sitecustomize.py"),
     }
 
 
@@ -161,7 +203,7 @@ def test_without_the_guard_the_server_refuses(machine: Machine) -> None:
         if way.startswith(("approve with curl", "approve as", "approve by", "approve from"))
         or way in ("approve in nested shells", "approve, written in base64")
     ]
-    assert len(run) == 6
+    assert len(run) == 6, run
     for command in run:
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
         assert "unauthenticated" in done.stdout or "401" in done.stderr, command

@@ -25,7 +25,9 @@ _NUMBER = re.compile(r"(?:0x[0-9a-f]{1,20}|\d{1,20})(?:\.(?:0x[0-9a-f]{1,20}|\d{
 _SMALLEST_NUMBER = 1 << 24
 """Of a whole address as one number. Smaller ones are ordinary numbers."""
 _BY_PORT = re.compile(
-    r"\b(?:fuser|lsof|ss|netstat|kill-port|killport|iptables|nft|ufw|socat|tcpkill|telnet|nc|ncat)\b"
+    r"\b(?:fuser|lsof|ss|netsh|get-nettcpconnection|netstat|kill-port|killport|iptables|nft|ufw"
+    r"|socat|tcpkill|telnet|nc|ncat)\b",
+    re.IGNORECASE,
 )
 """Programs that find a server by its port."""
 

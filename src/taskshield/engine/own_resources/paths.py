@@ -11,6 +11,21 @@ _TOKEN = re.compile(r"[^\s'\"`;|&<>(),]+")
 _BRACES = re.compile(r"\{[^{}/\s]*+\}")
 _HOME = re.compile(r"(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%)(?=/|$)", re.IGNORECASE)
 _WILD = frozenset("*?[")
+_MORE_SETTINGS = re.compile(
+    r"(?<![\w.-])\.(?:claude|codex|gemini|cursor)/?(?=[\s'\";&|]|$)|\.claude\.json\b"
+    r"|(?<![\w-])\.?mcp\.json\b|claude_desktop_config\.json\b|managed-settings\.json\b"
+    r"|\bmcp_config\.json\b"
+)
+"""Settings of agents and of their MCP servers, which may be read."""
+_CHANGES = re.compile(
+    r">|\b(?:rm|mv|cp|tee|ln|dd|truncate|unlink|shred|del|ren|move|copy|install|sed\s{1,9}-\w{0,5}i"
+    r"|set-content|out-file|remove-item|move-item|rename-item|write_text|writefile\w*|os\.remove)\b"
+)
+_TAKES = re.compile(
+    r"\b(?:ln|cp|mv|rm|rsync|scp|tar|zip|7z|chmod|chown|mount|mklink|find|xargs|rename|shred|robocopy"
+    r"|move-item|copy-item|remove-item)\b"
+)
+_ENTERS = re.compile(r"\b(?:cd|pushd|-c|chdir)\s{1,9}([^\s;&|]{1,200})")
 _LONGEST, _LONGEST_PATTERN = 4_096, 256
 _SURE = 3
 """Letters that a path from an unknown folder needs, so that `*` is not taken for ours."""
@@ -34,6 +49,10 @@ def named_file(
     last_steps = {posixpath.basename(path).casefold() for path in named}
     last_steps.update(name.partition("/")[0] for name in settings)
     plain = _BRACES.sub("*", text.replace("\\", "/").casefold())
+    if changes and (step := _moves_agent_settings(plain) if hooks else None) is not None:
+        return _reach(step, step, "mcp", "hook")
+    if patterns and own.store is not None and _takes_folder(plain, own.store.casefold()):
+        return _reach("the folder of its store", posixpath.basename(posixpath.dirname(own.store)))
     for token in _TOKEN.findall(plain):
         wild = patterns and len(token) <= _LONGEST_PATTERN and not _WILD.isdisjoint(token)
         if len(token) > _LONGEST or not (wild or any(step in token for step in last_steps)):
@@ -56,6 +75,37 @@ def named_file(
     return None
 
 
+def _moves_agent_settings(plain: str) -> str | None:
+    """The settings of an agent, or of its MCP servers, that a text changes or takes away."""
+    for match in _MORE_SETTINGS.finditer(plain):
+        is_path = not any(map(str.isspace, plain.strip()))
+        if is_path or _CHANGES.search(plain) is not None:
+            return match[0].rpartition("/")[2]
+    return None
+
+
+def _takes_folder(plain: str, store: str) -> bool:
+    """Whether a command moves, copies, links or lists all of the folder of the store."""
+    folder, name = posixpath.split(store)
+    entered = {posixpath.normpath(match[1]) for match in _ENTERS.finditer(plain)}
+    tokens = _TOKEN.findall(plain)
+    if folder in entered and any(_is_pattern_of(token, name) for token in tokens):
+        return True
+    if _TAKES.search(plain) is None:
+        return False
+    if any(posixpath.normpath(token) == folder for token in tokens):
+        return True
+    if {"-exec", "-delete", "xargs"}.isdisjoint(tokens):
+        return False
+    roots = [posixpath.normpath(token) for token in tokens if token.startswith("/")]
+    within = any(f"{folder}/".startswith(f"{root.rstrip('/')}/") for root in roots)
+    return within and any(_is_pattern_of(token, name) for token in tokens)
+
+
+def _is_pattern_of(token: str, name: str) -> bool:
+    return not _WILD.isdisjoint(token) and len(token) > 1 and fnmatchcase(name, token)
+
+
 def _paths(token: str, own: OwnResources) -> Iterator[str]:
     """The paths that a word of a command may name: `if=/a/b`, `@b`, `sqlite:////a/b`."""
     home = None if own.home is None else own.home.casefold()
@@ -76,6 +126,8 @@ def _is_file(path: str, file: str) -> bool:
         given = given[-len(wanted) :]
     elif not path.startswith("/"):
         wanted = wanted[-len(given) :]
+    elif len(given) > len(wanted) > 1:
+        given = given[-len(wanted) :]  # of a file system that is mounted elsewhere: /host/srv/a.db
     if not _is_sure("".join(given)):
         return False
     return len(given) == len(wanted) and all(

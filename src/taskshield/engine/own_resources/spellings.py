@@ -17,6 +17,11 @@ _JOINTS = re.compile(r"[\"'][ \t]*+\+[ \t]*+[\"']")
 _QUOTES = re.compile(r"[\"'`^]|\\(?=[\w.:/$-])|\\\r?\n")
 _SET = re.compile(r"\b([A-Za-z_]\w{0,40})=[\"']?([^\s;&|\"'`()]{1,200})")
 _USED = re.compile(r"\$\{?([A-Za-z_]\w{0,40})\}?")
+_DEFAULT = re.compile(r"\$\{\w{1,40}:?-([^{}\n]{0,200})\}")
+"""A variable with the value that it has where it is not set."""
+_SINGLE = re.compile(r"\[(\w)\]")
+"""A pattern for one letter: it hides a command from its own search for processes."""
+_REVERSED = re.compile(r"\brev\b|reversed\(|\[::-1\]|\.reverse\(")
 _CODED = re.compile(r"[A-Za-z0-9+/_-]{12,}+={0,2}")
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2}){6,}+")
 _MOST_USES = 200
@@ -29,10 +34,13 @@ def spellings(text: str, depth: int = _DEPTH) -> Iterator[str]:
     plain = unicodedata.normalize("NFKC", text)
     yield plain
     decoded = _ESCAPES.sub(_unescaped, plain)
-    filled = _filled(_QUOTES.sub("", _JOINTS.sub("", decoded)))
+    bare = _SINGLE.sub(r"\1", _QUOTES.sub("", _JOINTS.sub("", decoded)))
+    filled = _filled(_DEFAULT.sub(r"\1", bare))
     for other in dict.fromkeys((decoded, filled)):
         if other != plain:
             yield other
+    if _REVERSED.search(plain):
+        yield plain[::-1]
     if depth:
         for part in _decoded(filled):
             yield from spellings(part, depth - 1)
@@ -67,7 +75,8 @@ def _from_base64(digits: str) -> bytes:
 def _read(decode: Callable[[str], bytes], digits: str) -> Iterator[str]:
     """What the digits stand for, if that is text."""
     try:
-        text = decode(digits).decode()
+        data = decode(digits)
+        text = data.decode("utf-16-le" if data[1::2].count(0) * 3 > len(data) else "utf-8")
     except (binascii.Error, ValueError):
         return
     if text.isprintable() or any(mark in text for mark in "\n\t"):

@@ -22,6 +22,8 @@ class OwnResources:
     """Names of the machine on which the server listens, besides those of every machine."""
     files: tuple[str, ...] = ()
     """Absolute paths: its store and its settings file."""
+    store: str | None = None
+    """Absolute path of its store, where that is a file."""
     folders: tuple[str, ...] = ()
     """Absolute paths of folders that hold only what is its own."""
     around: tuple[str, ...] = ()
