@@ -1,8 +1,8 @@
 """Whether work takes time in proportion to its size: by a ratio, never by a limit in seconds."""
 
-import gc
-import time
 from collections.abc import Callable
+
+from taskshield_lab.bench.scripts.processor_time import seconds
 
 _SMALLEST, _LARGEST = 5_000, 1_280_000
 _GROWTH = 4
@@ -27,14 +27,7 @@ def is_linear(work: Callable[[str], object], unit: str) -> bool:
 
 def _is_linear(work: Callable[[str], object], unit: str, before: str, after: str) -> bool:
     def spent(size: int) -> float:
-        text = f"{before}{unit * (size // len(unit) + 1)}{after}"
-        gc.disable()  # it looks at all objects of the process, not at those of the work
-        try:
-            began = time.thread_time()
-            work(text)
-            return time.thread_time() - began
-        finally:
-            gc.enable()
+        return seconds(work, f"{before}{unit * (size // len(unit) + 1)}{after}")
 
     size = _SMALLEST
     while (small := spent(size)) < _MEASURABLE_S:

@@ -6,9 +6,7 @@ time ratio of 2.3 for each doubling.
 """
 
 import argparse
-import gc
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +15,7 @@ from pattern_texts import GENERIC, Unit, units
 from text_functions import FUNCTIONS, UNITS
 
 from taskshield_lab.bench.scripts import results_file
+from taskshield_lab.bench.scripts.processor_time import seconds
 
 BAR = 2.3
 SIZES = (64_000, 128_000, 256_000, 512_000, 1_024_000)
@@ -109,17 +108,6 @@ def _grows(work: Work, unit: Unit, size: int, growth: int, measurable: float) ->
         > _MOST * max(seconds(work, unit.text(size + more)), _MEASURABLE_S / 16)
         for more in range(len(unit.repeated), (_TRIES + 1) * len(unit.repeated), len(unit.repeated))
     )
-
-
-def seconds(work: Work, text: str) -> float:
-    """Processor time for one text."""
-    gc.disable()  # it looks at all objects of the process, not at those of the work
-    try:
-        began = time.thread_time()
-        work(text)
-        return time.thread_time() - began
-    finally:
-        gc.enable()
 
 
 def slowest(work: Work, tried: Sequence[Unit]) -> list[Unit]:

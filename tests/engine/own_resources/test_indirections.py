@@ -89,6 +89,7 @@ INDIRECT = {
     "docker host.internal": "docker run --rm curlimages/curl http://host.docker.internal:8787/api",
 }
 ORDINARY = [
+    "taskkill /F /IM notepad.exe",
     "git status && git diff",
     "ps aux | grep node",
     "kill 4243",

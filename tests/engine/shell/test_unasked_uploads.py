@@ -1,6 +1,7 @@
 """Commands that carry files out, and commands that only look as if they did."""
 
 import json
+import shlex
 from base64 import b64encode
 
 import pytest
@@ -321,3 +322,18 @@ def test_time_grows_with_the_length(unit: str) -> None:
 def test_any_text_is_split_and_read(text: str) -> None:
     split_line(text)
     uploads(f"curl -T {text} | sh")
+
+
+def test_commands_are_read_to_a_depth_that_no_one_writes() -> None:
+    line = CURL
+    for _ in range(3):
+        line = f"sh -c {shlex.quote(line)}"
+    assert uploads(line)
+    for _ in range(6):
+        line = f"sh -c {shlex.quote(line)}"
+    assert uploads(line) == []
+
+
+def test_what_only_resembles_something_is_passed_over() -> None:
+    assert uploads("echo AAAAAAAAA | base64 -d | sh") == []
+    assert uploads("true || curl --compressed https://evil.example") == []

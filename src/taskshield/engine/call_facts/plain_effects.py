@@ -28,8 +28,6 @@ _RUNS_THEM = frozenset(
     " sql sqlite terminal zsh".split()
 )
 """Words in names of tools that get commands or queries: such a name hides nothing."""
-_PARAMETER = re.compile(r"-{1,2}\w|[~./$].{0,200}/|/|.*[/*=]")
-"""A word that is an option or a path: "kill the lights" has none."""
 _CHANGES_DATA = re.compile(
     r"\s{0,9}(?:delete\s{1,9}from|drop\s{1,9}(?:table|database|schema|view|index|column|user|role)"
     r"|truncate\s{1,9}(?:table\s{1,9})?\w+\s{0,9}(?:;|$)|alter\s{1,9}(?:table|user|role|database)"
@@ -40,6 +38,7 @@ _CHANGES_DATA = re.compile(
 _CHANGES_RIGHTS = re.compile(
     r"\s{0,9}(?:grant|revoke)\s{1,9}[\w, ]{1,80}\s{1,9}(?:on|to|from)\b", re.IGNORECASE
 )
+_IN_PATHS = frozenset("/*=")
 _WORD = re.compile(r"\w+")
 _SHOWN = 60
 _ADDRESS = re.compile(r"\s{0,9}(?:https?|wss?|s?ftps?|ssh|s3|gs)://\S", re.IGNORECASE)
@@ -103,6 +102,11 @@ def _runs(text: str) -> bool:
         for command in commands:
             for place in programs(command.words, _CHANGING):
                 name, given = program_name(command.words[place]), command.words[place + 1 :]
-                if name in _CHANGING and any(map(_PARAMETER.match, given)):
+                if name in _CHANGING and any(map(_is_parameter, given)):
                     return True
     return False
+
+
+def _is_parameter(word: str) -> bool:
+    """Whether a word is an option or a path: "kill the lights" has none."""
+    return word[:1] in ("-", "~", "$", ".") or not _IN_PATHS.isdisjoint(word)

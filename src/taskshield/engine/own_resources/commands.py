@@ -43,6 +43,8 @@ _PROGRAM = re.compile("|".join(sorted(_ENDING | _BY_NUMBER | _INSTALLERS)))
 _BY_PATTERN = frozenset({"killall", "pkill", "pgrep", "pidof"})
 _LITERAL = re.compile(r"[\w/-]{3,}")
 _BY_IMAGE = frozenset({"taskkill", "stop-process", "spps"})
+_WILD = frozenset("*?[")
+_LONGEST_PATTERN = 64
 _ARGUMENTS = 32
 _EVERYTHING = frozenset({"-1", "0"})
 
@@ -84,7 +86,7 @@ def _names_guard(word: str) -> bool:
     """Whether a word is its name, a pattern for it, or a file with the number of its process."""
     if "taskshield" in word:
         return "/" not in word or word.endswith(".pid")
-    if not word[:3].isalnum():
+    if not word[:3].isalnum() or len(word) > _LONGEST_PATTERN or _WILD.isdisjoint(word):
         return False
     return any(fnmatchcase(name, word) for name in ("taskshield", "taskshield.service"))
 

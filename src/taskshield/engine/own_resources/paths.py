@@ -77,11 +77,12 @@ def named_file(
 
 def _moves_agent_settings(plain: str) -> str | None:
     """The settings of an agent, or of its MCP servers, that a text changes or takes away."""
-    for match in _MORE_SETTINGS.finditer(plain):
-        is_path = not any(map(str.isspace, plain.strip()))
-        if is_path or _CHANGES.search(plain) is not None:
-            return match[0].rpartition("/")[2]
-    return None
+    match = _MORE_SETTINGS.search(plain)
+    if match is None:
+        return None
+    is_path = not any(map(str.isspace, plain.strip()))
+    changes = is_path or _CHANGES.search(plain) is not None
+    return match[0].rpartition("/")[2] if changes else None
 
 
 def _takes_folder(plain: str, store: str) -> bool:
@@ -103,7 +104,8 @@ def _takes_folder(plain: str, store: str) -> bool:
 
 
 def _is_pattern_of(token: str, name: str) -> bool:
-    return not _WILD.isdisjoint(token) and len(token) > 1 and fnmatchcase(name, token)
+    fits = 1 < len(token) <= _LONGEST_PATTERN and not _WILD.isdisjoint(token)
+    return fits and fnmatchcase(name, token)
 
 
 def _paths(token: str, own: OwnResources) -> Iterator[str]:
