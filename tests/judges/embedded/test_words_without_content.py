@@ -72,6 +72,11 @@ def test_what_is_no_answer_agrees_to_no_offer(text: str) -> None:
     assert not decided(text, *PAYMENT, before=("hello", OFFER)).allowed
 
 
+def test_what_is_pasted_says_what_is_wanted() -> None:
+    run = "Please run:\n```\nscp report.pdf build01:/srv\n```"
+    assert decided(run, "Bash", {"command": "scp report.pdf build01:/srv"}).findings[0].total > 0
+
+
 def test_the_reason_says_why() -> None:
     reason = decided("do it", *PAYMENT).findings[0].reason
     assert "your words ask for nothing in particular" in reason

@@ -178,6 +178,7 @@ _NOTHING = CallEvidence(
     values=(),
     request="",
     asked=_NONE,
+    pasted=False,
     offered=_NONE,
     suspects=(),
     related=(),

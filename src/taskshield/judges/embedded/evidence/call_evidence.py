@@ -106,6 +106,8 @@ class CallEvidence:
     """What the user wants, in the user's words."""
     asked: Explained
     """How much of the call the user's words explain."""
+    pasted: bool
+    """Whether the user pasted something, which may say what is wanted."""
     offered: Explained
     """How much of it the agent's words explain that the user's newest message agrees to."""
     suspects: tuple[CandidateDirective, ...]
@@ -148,7 +150,8 @@ class CallEvidence:
         to nothing that the agent offered.
         """
         named = (self.asked, self.offered)
-        if not acts(self.kind) or any(one.words_found or one.values_found for one in named):
+        known = self.pasted or any(one.words_found or one.values_found for one in named)
+        if known or not acts(self.kind) or not self.request.strip():
             return False
         if any(word in _program(self.call) for word in token_words(self.request) if len(word) > 3):
             return False  # "test": pytest
@@ -244,6 +247,7 @@ def collect_evidence(
         values=values,
         request=request,
         asked=explained_share(call, request),
+        pasted=index.pasted,
         offered=explained_share(call, offer),
         suspects=tuple(suspects[:_SUSPECTS]),
         related=related,

@@ -24,6 +24,8 @@ class ConversationIndex:
     sources: Sources = field(default_factory=Sources)
     asked: list[str] = field(default_factory=list)
     """The user's messages, without what was pasted into them."""
+    pasted: bool = False
+    """Whether anything was pasted into them."""
     steps: list[str] = field(default_factory=list)
     """Names of the tools that were called, in words, in order."""
     outputs: dict[int, Sequence[Segment]] = field(default_factory=dict)
@@ -41,6 +43,7 @@ class ConversationIndex:
         self.bytes += _bytes(text)
         said = split_pasted(text)
         self.asked.append(said.own)
+        self.pasted = self.pasted or bool(said.pasted)
         self.sources.add_user(message, said.own, len(text))
         self._add_data(message, said.pasted)
         self.sources.add_pasted(message, said.pasted)
