@@ -1,6 +1,7 @@
 """A guarded conversation. The only module of the engine that awaits a judge.
 
-asyncio is imported when a session is made: it is a third of the time of `import taskshield`.
+asyncio is imported when a session is made: it is a third of the time of `import taskshield`. The
+facts on calls come with the first message: their patterns take a fifth.
 """
 
 import time
@@ -8,7 +9,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taskshield.core.assessments import TaskAssessment, TaskDraft, Trace
 from taskshield.core.completeness import check_assessment, check_task_assessment
@@ -23,7 +24,6 @@ from taskshield.core.policy import Policy
 from taskshield.core.session_state import SessionState
 from taskshield.core.tools import ToolSpec
 from taskshield.core.usage import NO_USAGE, Usage
-from taskshield.engine.call_facts.facts import CallFacts, call_facts, is_quick, without_unasked
 from taskshield.engine.cases import (
     any_error_as_outage,
     case_without_task,
@@ -35,6 +35,9 @@ from taskshield.engine.own_resources.values import NOTHING_KNOWN, OwnResources
 from taskshield.engine.state import after, new_tasks, user_words, with_approval, with_objectives
 from taskshield.engine.tool_functions import arguments_of, as_json, guarded_call, is_async, spec_of
 from taskshield.engine.view import answered_call, has_unread_system, view, with_trust
+
+if TYPE_CHECKING:
+    from taskshield.engine.call_facts.facts import CallFacts
 
 Arguments = Mapping[str, object] | str
 """Tool arguments: an object, or the text that the model wrote."""
@@ -173,8 +176,10 @@ class EngineSession:
 
         return guarded
 
-    async def _facts(self, message: Message) -> CallFacts:
+    async def _facts(self, message: Message) -> "CallFacts":
         """What is certain about the calls. Others need not wait while long ones are read."""
+        from taskshield.engine.call_facts.facts import call_facts, is_quick
+
         find = partial(call_facts, message, self._state.tools, self._policy, self._own)
         if is_quick(message):
             return find()
@@ -182,7 +187,7 @@ class EngineSession:
 
         return await asyncio.to_thread(find)
 
-    def _case(self, message: Message, facts: CallFacts) -> Case:
+    def _case(self, message: Message, facts: "CallFacts") -> Case:
         state = self._state
         return Case(
             id=uuid.uuid4().hex,
@@ -197,8 +202,10 @@ class EngineSession:
             answered=answered_call(state, message),
         )
 
-    async def _assess(self, case: Case, facts: CallFacts) -> Case:
+    async def _assess(self, case: Case, facts: "CallFacts") -> Case:
         """Let the judge assess a message of the agent or a tool, with the tasks as they are now."""
+        from taskshield.engine.call_facts.facts import without_unasked
+
         message = case.message
         try:
             async with self._goals_lock:
