@@ -14,10 +14,12 @@ from taskshield.core.levels import Level
 from taskshield.core.messages import ToolCall
 from taskshield.core.policy import Authorisation, Policy, Response
 from taskshield.core.tools import Tier
+from taskshield.engine import findings
 from taskshield.engine.decide import decide
 from tests.engine.cases import case, score, step
 from tests.engine.sessions import run, session
 from tests.judging import TableJudge
+from tests.linear import is_linear
 
 CALL = AssessedInstruction(
     text='f({"amount": 500})', call_id="c1", scores=(score("t1", 1.0), score("t2", 1.0))
@@ -335,3 +337,8 @@ def test_a_contradiction_that_is_none_is_an_outage(found: Contradiction) -> None
         conversation.assistant("", [ToolCall(id="a", name="write_note", arguments="{}")])
     )
     assert decision.check == "failed" and not decision.allowed
+
+
+@pytest.mark.parametrize("unit", ['"', "1.", "ab.", "-host-"])
+def test_looking_for_what_leads_outside_takes_linear_time(unit: str) -> None:
+    assert is_linear(findings._OUTSIDE.findall, unit)
