@@ -57,7 +57,7 @@ def object_of(text: str) -> Body:
     """
     check_size(text)
     try:
-        value = json.loads(text, object_pairs_hook=_without_doubles)
+        value = _DECODER.decode(text)
     except (ValueError, RecursionError):
         raise WireFormatError("a JSON object is needed, found something that is not JSON") from None
     if not isinstance(value, dict):
@@ -68,7 +68,7 @@ def object_of(text: str) -> Body:
 def repeats_a_member(text: str) -> bool:
     """Whether a text is JSON in which an object has two members of one name."""
     try:
-        json.loads(text, object_pairs_hook=_without_doubles)
+        _DECODER.decode(text)
     except WireFormatError:
         return True
     except (ValueError, RecursionError):
@@ -124,11 +124,16 @@ def names_part_of_call(kind: str) -> bool:
     return len(kind) > _LONGEST or "call" in _plain(kind)
 
 
-def is_misspelled(word: object, known: frozenset[str]) -> bool:
-    """Whether a word is one of the known ones in another spelling."""
-    if not isinstance(word, str) or word in known or len(word) > _LONGEST:
-        return False
-    return _plain(word) in _all_plain(known)
+def kind_of(field: Field, known: frozenset[str]) -> str:
+    """The type of an object, which no reader takes for one of the known types if it is none.
+
+    Raises:
+        WireFormatError: It has no type, or a known one in another spelling.
+    """
+    kind = field["type"].text()
+    if kind not in known and len(kind) <= _LONGEST and _plain(kind) in _all_plain(known):
+        raise field["type"].refused("a known type in another spelling")
+    return kind
 
 
 @lru_cache(1024)
@@ -155,3 +160,7 @@ def _without_doubles(members: list[tuple[str, Any]]) -> Body:
     if len(value) != len(members):
         raise WireFormatError("an object has two members of one name")
     return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_without_doubles)
+"""Made once: to make one takes as long as to read an event."""

@@ -6,7 +6,7 @@ not listed counts as a call.
 
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.proxy.exchange import Body
-from taskshield.adapters.proxy.strict_json import check_members, is_misspelled
+from taskshield.adapters.proxy.strict_json import check_members, kind_of
 
 CLIENT_RUN = frozenset({"tool_use"})
 TEXTS = frozenset({"text"})
@@ -61,9 +61,7 @@ def check_block(field: Field) -> None:
     Raises:
         WireFormatError: Some may do so.
     """
-    kind = field["type"].text()
-    if is_misspelled(kind, KNOWN):
-        raise field["type"].refused("a known type in another spelling")
+    kind = kind_of(field, KNOWN)
     if kind in CLIENT_RUN:
         check_members(field, "input")
     elif kind in TEXTS | REASONING:

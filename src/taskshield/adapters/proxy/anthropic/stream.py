@@ -11,7 +11,7 @@ from taskshield.adapters.proxy.anthropic.blocks import PROVIDER_RUN, check_block
 from taskshield.adapters.proxy.exchange import Body
 from taskshield.adapters.proxy.json_edits import assembled, index_of
 from taskshield.adapters.proxy.stream_gate import Disposition, Payload
-from taskshield.adapters.proxy.strict_json import check_members, is_misspelled, object_of
+from taskshield.adapters.proxy.strict_json import check_members, kind_of, object_of
 from taskshield.core.errors import WireFormatError
 
 _PLACES = {
@@ -38,6 +38,14 @@ _GROWN: Mapping[str, tuple[str, ...]] = {
 _EVENTS, _DELTAS = frozenset(_PLACES), frozenset(_GROWN)
 
 
+_DELTA = frozenset({"type", "index", "delta"})
+_SAID = {
+    "text_delta": frozenset({"type", "text"}),
+    "thinking_delta": frozenset({"type", "thinking"}),
+}
+"""Members of an event with a piece of text, and of what is new in it."""
+
+
 class AnthropicAssembly:
     """The events of one stream as one answer."""
 
@@ -50,10 +58,14 @@ class AnthropicAssembly:
         """What to do with an event, and the event with its block under a number of its own."""
         if payload is None:
             return "buffer", None
+        if _is_text(payload) and (number := self._numbers.get(payload["index"])) is not None:
+            if self._blocks[number].say(payload["delta"]):
+                return "pass", payload if number == payload["index"] else {
+                    **payload,
+                    "index": number,
+                }
         event = Field(value=payload, key="event")
-        kind = event["type"].text()
-        if is_misspelled(kind, _EVENTS):
-            raise event["type"].refused("a known type in another spelling")
+        kind = kind_of(event, _EVENTS)
         check_members(event, *_PLACES.get(kind, ()))
         disposition = self._disposition(kind, event)
         if kind == "error":
@@ -131,6 +143,22 @@ class AnthropicAssembly:
         self._message = {**message, **_members(event["delta"]), "usage": usage}
 
 
+def _is_text(event: Body) -> bool:
+    """Whether an event is a piece of text as providers send it, and nothing else.
+
+    Nearly all events are. What this takes for text needs none of the other checks.
+    """
+    delta = event.get("delta")
+    return (
+        event.get("type") == "content_block_delta"
+        and event.keys() == _DELTA
+        and type(event["index"]) is int
+        and isinstance(delta, dict)
+        and _SAID.get(str(delta.get("type"))) == delta.keys()
+        and all(isinstance(value, str) for value in delta.values())
+    )
+
+
 class _Block:
     """One block, as far as it has arrived."""
 
@@ -140,11 +168,15 @@ class _Block:
         self._pieces: list[Body] = [start]
         self._input: list[str] = []
 
+    def say(self, delta: Body) -> bool:
+        """Add a piece of text, unless the block is a call."""
+        if not self.is_call:
+            self._pieces.append({member: delta[member] for member in _GROWN[delta["type"]]})
+        return not self.is_call
+
     def grow(self, delta: Field) -> None:
         """Add a piece. A piece adds to one member only, whatever else it holds."""
-        kind = delta["type"].text()
-        if is_misspelled(kind, _DELTAS):
-            raise delta["type"].refused("a known type in another spelling")
+        kind = kind_of(delta, _DELTAS)
         grown = _GROWN.get(kind, ())
         check_members(delta, *grown)
         if kind == "input_json_delta":

@@ -16,6 +16,10 @@ LEGACY = -1
 _WRITTEN = {"function": "arguments", "custom": "input"}
 """Types of calls, which are also the members with the call, and where these keep its arguments."""
 
+_PIECE = frozenset({"index", "delta", "finish_reason", "logprobs"})
+_SAID = frozenset({"content", "refusal", "role"})
+"""Members of a piece of text, and of what is new in it."""
+
 
 def with_more(content: Any, text: str) -> Any:
     """The content of a message with one more text, after a gap."""
@@ -54,6 +58,23 @@ def check_call(field: Field) -> None:
     for name in given:
         check_members(field[name], _WRITTEN[name])
         field[name]["name"].text_or("")
+
+
+def is_text(choice: object) -> bool:
+    """Whether a piece of a choice is text as providers send it, and nothing else.
+
+    Nearly all pieces are. What this takes for text needs none of the other checks.
+    """
+    if not isinstance(choice, dict) or not _PIECE.issuperset(choice):
+        return False
+    index, delta = choice.get("index"), choice.get("delta")
+    if type(index) is not int or index < 0 or not isinstance(delta, dict):
+        return False
+    if choice.get("finish_reason") is not None or choice.get("logprobs") is not None:
+        return False
+    if not _SAID.issuperset(delta):
+        return False
+    return all(value is None or isinstance(value, str) for value in delta.values())
 
 
 def acts(choice: Body) -> bool:

@@ -15,6 +15,7 @@ from taskshield.adapters.proxy.openai_chat.members import (
     acts,
     check_call,
     check_content,
+    is_text,
 )
 from taskshield.adapters.proxy.stream_gate import Disposition, Payload
 from taskshield.adapters.proxy.strict_json import check_members
@@ -40,11 +41,16 @@ class ChatAssembly:
             check_members(chunk, "choices")
             return "error", {"error": payload["error"]}
         check_members(chunk, "choices")
-        if not isinstance(payload.get("choices"), list):
+        given = payload.get("choices")
+        if not isinstance(given, list):
             raise chunk["choices"].wrong("a list")
+        for key, value in payload.items():
+            if value is not None and key != "choices":
+                self._head[key] = value
+        if all(map(is_text, given)):
+            said = [self._said(choice) for choice in given]
+            return "pass", payload if said == given else {**payload, "choices": said}
         choices = [self._choice(choice) for choice in chunk["choices"].elements()]
-        members = without(payload, "choices").items()
-        self._head.update((key, value) for key, value in members if value is not None)
         waits = any(acts(choice) for choice in choices)
         same = all(one is other for one, other in zip(choices, payload["choices"], strict=True))
         if waits and payload.get("object") != _CHUNK:
@@ -68,13 +74,21 @@ class ChatAssembly:
             (choice.number, call) for choice in self._choices.values() for call in choice.numbers()
         ]
 
+    def _said(self, piece: Body) -> Body:
+        """A piece of text; the same object where its choice keeps its number."""
+        choice = self._choice_at(piece["index"])
+        choice.say(piece["delta"])
+        return piece if choice.number == piece["index"] else {**piece, "index": choice.number}
+
+    def _choice_at(self, index: int) -> "_Choice":
+        if index not in self._choices:
+            self._choices[index] = _Choice(len(self._choices))
+        return self._choices[index]
+
     def _choice(self, field: Field) -> Body:
         """A piece of a choice; the same object where nothing in it is ambiguous."""
         check_members(field, "delta", "message")
-        index = index_of(field["index"])
-        if index not in self._choices:
-            self._choices[index] = _Choice(len(self._choices))
-        choice = self._choices[index]
+        choice = self._choice_at(index_of(field["index"]))
         delta = choice.delta(field["delta"])
         given: Body = dict(field.mapping())
         piece = {**without(given, "message"), "delta": delta, "index": choice.number}
@@ -83,7 +97,8 @@ class ChatAssembly:
             field["delta"].mapping()
             check_members(field["message"], "content")
         choice.add(piece)
-        return field.value if piece == given else piece  # type: ignore[return-value]
+        unchanged = field.value
+        return unchanged if isinstance(unchanged, dict) and piece == unchanged else piece
 
 
 class _Choice:
@@ -129,6 +144,10 @@ class _Choice:
             piece.pop("id", None)  # some clients would join it to the first one
         self._calls[number].append(piece)
         return {**piece, "index": number}
+
+    def say(self, delta: Body) -> None:
+        """Add a piece of text."""
+        self._deltas.append(without(delta, "role"))
 
     def add(self, choice: Body) -> None:
         """Add a piece of the choice, but for its calls."""

@@ -19,7 +19,7 @@ from taskshield.adapters.proxy.json_edits import without
 from taskshield.adapters.proxy.strict_json import (
     check_has_no_call,
     check_members,
-    is_misspelled,
+    kind_of,
 )
 from taskshield.core.errors import ConversationError
 from taskshield.core.messages import digest
@@ -48,9 +48,7 @@ def check_item(field: Field) -> None:
     Raises:
         WireFormatError: Some may do so.
     """
-    kind = field["type"].text()
-    if is_misspelled(kind, KNOWN):
-        raise field["type"].refused("a known type in another spelling")
+    kind = kind_of(field, KNOWN)
     if kind in CLIENT_RUN:
         check_members(field, *_WRITTEN)
     elif kind in TEXTS | SILENT:

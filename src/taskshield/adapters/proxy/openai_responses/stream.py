@@ -23,7 +23,7 @@ from taskshield.adapters.proxy.stream_gate import Disposition, Payload
 from taskshield.adapters.proxy.strict_json import (
     check_has_no_call,
     check_members,
-    is_misspelled,
+    kind_of,
     names_part_of_call,
 )
 
@@ -35,6 +35,13 @@ _KNOWN = _LIFE | _ITEMS | {_FAILED, "error"}
 _OUTPUTS = "response.shell_call_output_content."
 _RUNNING = tuple(f"response.{kind}" for kind in PROVIDER_RUN)
 _OF_RESPONSES = ("output", "instructions", "input")
+
+
+_SAID = frozenset({"response.output_text.delta", "response.refusal.delta"})
+_NUMBERS = ("output_index", "content_index", "sequence_number")
+_STRINGS = ("delta", "item_id", "obfuscation")
+_PIECE = frozenset({"type", "logprobs", *_NUMBERS, *_STRINGS})
+"""Types of events with a piece of text, and their members."""
 
 
 def check_response(field: Field) -> None:
@@ -60,12 +67,14 @@ class ResponsesAssembly:
         """What to do with an event, and the event with its item under a number of its own."""
         if payload is None:
             return "buffer", None
+        if _is_text(payload) and (number := self._numbers.get(payload["output_index"])) is not None:
+            if self._items[number].say(payload):
+                same = number == payload["output_index"]
+                return "pass", payload if same else {**payload, "output_index": number}
         event = Field(value=payload, key="event")
-        kind = event["type"].text()
-        if is_misspelled(kind, _KNOWN):
-            raise event["type"].refused("a known type in another spelling")
+        kind = kind_of(event, _KNOWN)
         if kind == _FAILED:
-            return "error", self._failed(event)
+            return "error", self._failed(event, payload)
         disposition = self._disposition(kind, event)
         if not event["output_index"].given:
             return disposition, payload
@@ -154,13 +163,27 @@ class ResponsesAssembly:
                 self._items.append(item)
             item.update(version)
 
-    def _failed(self, event: Field) -> Body:
+    def _failed(self, event: Field, payload: Body) -> Body:
         """The event without calls, which were not judged."""
         check_members(event, "response")
         check_response(event["response"])
         items = [dict(item.mapping()) for item in event["response"]["output"].elements()]
         kept = [item for item in items if not may_be_acted_on(item)]
-        payload: Body = dict(event.mapping())
         if len(kept) == len(items):
-            return event.value  # type: ignore[return-value]
+            return payload
         return {**payload, "response": {**payload["response"], "output": kept}}
+
+
+def _is_text(event: Body) -> bool:
+    """Whether an event is a piece of text as providers send it, and nothing else.
+
+    Nearly all events are. What this takes for text needs none of the other checks.
+    """
+    return (
+        str(event.get("type")) in _SAID
+        and _PIECE.issuperset(event)
+        and not event.get("logprobs")
+        and all(isinstance(event.get(name, ""), str) for name in _STRINGS)
+        and all(type(event.get(name, 0)) is int for name in _NUMBERS)
+        and "output_index" in event
+    )

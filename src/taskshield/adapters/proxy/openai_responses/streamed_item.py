@@ -24,6 +24,7 @@ class StreamedItem:
         self._pieces: dict[tuple[object, ...], list[str]] = {}
         self._labels: list[Body] = []
         self._texts: set[str] = set()
+        self._acts = False
 
     @property
     def newest(self) -> Body:
@@ -33,11 +34,21 @@ class StreamedItem:
     @property
     def acts(self) -> bool:
         """Whether it is a call that the client may act on."""
-        return any(may_be_acted_on(version) for version in self._versions)
+        return self._acts
 
     def update(self, version: Body) -> None:
         """Another event has the item."""
         self._versions.append(version)
+        self._acts = self._acts or may_be_acted_on(version)
+
+    def say(self, event: Body) -> bool:
+        """Add a piece of text, unless the item is a call."""
+        if self._acts or "delta" not in event:
+            return False
+        place = event.get("content_index")
+        piece = (event["type"], place if isinstance(place, int) else None, None)
+        self._pieces.setdefault(piece, []).append(event["delta"])
+        return True
 
     def note(self, kind: str, event: Field) -> None:
         """An event has a part of the item: a piece of a text, or a whole one."""
