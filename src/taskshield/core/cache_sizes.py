@@ -6,11 +6,11 @@ are estimates: what Python needs for a text depends on its letters.
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 T = TypeVar("T")
 
-_reported: "WeakKeyDictionary[object, tuple[str, Callable[[object], int]]]" = WeakKeyDictionary()
+_reported: "WeakKeyDictionary[object, tuple[str, Callable[[], int]]]" = WeakKeyDictionary()
 
 
 def report(name: str, cache: T, size: Callable[[T], int]) -> None:
@@ -21,9 +21,11 @@ def report(name: str, cache: T, size: Callable[[T], int]) -> None:
         cache: The cache.
         size: Its bytes now.
     """
+    known = ref(cache)
 
-    def measured(given: object) -> int:
-        return size(given)  # type: ignore[arg-type]
+    def measured() -> int:
+        alive = known()
+        return 0 if alive is None else size(alive)
 
     _reported[cache] = (name, measured)
 
@@ -31,6 +33,6 @@ def report(name: str, cache: T, size: Callable[[T], int]) -> None:
 def sizes() -> Mapping[str, int]:
     """Bytes of all caches now, by name."""
     found: dict[str, int] = {}
-    for cache, (name, size) in list(_reported.items()):
-        found[name] = found.get(name, 0) + size(cache)
+    for name, size in list(_reported.values()):
+        found[name] = found.get(name, 0) + size()
     return found

@@ -3,6 +3,8 @@
 import asyncio
 import socket
 import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,19 @@ from tests.integrations.mcp.test_link import Desk
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 
 ROGUE = str(Path(__file__).with_name("rogue.py"))
+
+
+def rogue(how: str, env: Mapping[str, str] | None = None) -> Command:
+    return Command(argv=(sys.executable, ROGUE, how), env=env or {})
+
+
+@asynccontextmanager
+async def served(target: Target, path: str = "/mcp") -> AsyncIterator[str]:
+    """The address of a gateway in front of a server."""
+    async with AsyncShield(judge()) as shield:
+        gateway = Gateway(target, LocalChecks(shield, task=TASK))
+        async with listening(http_app({path: gateway})) as here:
+            yield here + path
 
 
 @pytest.mark.shows("MCP", "tool call", "tool output", "streaming", "feedback")
@@ -103,18 +118,14 @@ def test_each_client_of_a_command_has_a_process_that_ends_with_it(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     async def scene() -> None:
-        async with AsyncShield(judge()) as shield:
-            command = Command(argv=(sys.executable, ROGUE, "env"), env={"ROGUE": "1"})
-            gateway = Gateway(command, LocalChecks(shield, task=TASK))
-            async with listening(http_app({"/rogue/mcp": gateway})) as here:
-                url = f"{here}/rogue/mcp"
-                async with connected(url, mode="auto") as one, connected(url) as two:
-                    assert one.session.protocol_version == "2025-06-18"
-                    for client in (one, two):
-                        assert "ROGUE" in text(await client.call_tool("get_it", {}))
-                    assert all(map(alive, pids := await reported(capfd, 2)))
-                assert len(pids) == 2
-                await until(lambda: not any(map(alive, pids)))
+        async with served(rogue("env", {"ROGUE": "1"}), "/rogue/mcp") as url:
+            async with connected(url, mode="auto") as one, connected(url) as two:
+                assert one.session.protocol_version == "2025-06-18"
+                for client in (one, two):
+                    assert "ROGUE" in text(await client.call_tool("get_it", {}))
+                assert all(map(alive, pids := await reported(capfd, 2)))
+            assert len(pids) == 2
+            await until(lambda: not any(map(alive, pids)))
 
     asyncio.run(scene())
 
@@ -126,29 +137,20 @@ def test_a_process_that_does_not_want_to_end_is_ended(
     monkeypatch.setattr("mcp.client.stdio.FORCE_KILL_TIMEOUT", 0.05)
 
     async def scene() -> None:
-        async with AsyncShield(judge()) as shield:
-            command = Command(argv=(sys.executable, ROGUE, "deaf"))
-            gateway = Gateway(command, LocalChecks(shield, task=TASK))
-            async with listening(http_app({"/mcp": gateway})) as here:
-                async with connected(f"{here}/mcp") as client:
-                    assert text(await client.call_tool("get_it", {})) == "here it is"
-                (pid,) = await reported(capfd, 1)
-                await until(lambda: not alive(pid))
+        async with served(rogue("deaf")) as url:
+            async with connected(url) as client:
+                assert text(await client.call_tool("get_it", {})) == "here it is"
+            (pid,) = await reported(capfd, 1)
+            await until(lambda: not alive(pid))
 
     asyncio.run(scene())
 
 
 def test_processes_end_with_the_gateway(capfd: pytest.CaptureFixture[str]) -> None:
     async def scene() -> list[int]:
-        async with AsyncShield(judge()) as shield:
-            command = Command(argv=(sys.executable, ROGUE, "env"))
-            gateway = Gateway(command, LocalChecks(shield, task=TASK))
-            async with (
-                httpx2.AsyncClient() as http,
-                listening(http_app({"/mcp": gateway})) as here,
-            ):
-                await post(http, f"{here}/mcp", "initialize", HELLO)
-                return await reported(capfd, 1)
+        async with httpx2.AsyncClient() as http, served(rogue("env")) as url:
+            await post(http, url, "initialize", HELLO)
+            return await reported(capfd, 1)
 
     (pid,) = asyncio.run(scene())
     assert not alive(pid)
@@ -159,22 +161,16 @@ def test_processes_end_with_the_gateway(capfd: pytest.CaptureFixture[str]) -> No
     [
         (Command(argv=("/no/such/program",)), "cannot be started: No such file or directory"),
         (Command(argv=("\0",)), "cannot be started: the command is not valid"),
-        (Command(argv=(sys.executable, ROGUE, "dead")), "The wrapped server has ended"),
+        (rogue("dead"), "The wrapped server has ended"),
         (Address(url="http://127.0.0.1:9/mcp"), "The connection to the wrapped server failed"),
     ],
 )
 def test_a_server_that_is_not_there_is_an_error_for_the_client(target: Target, words: str) -> None:
     async def scene() -> list[str]:
-        async with AsyncShield(judge()) as shield:
-            gateway = Gateway(target, LocalChecks(shield, task=TASK))
-            async with (
-                listening(http_app({"/mcp": gateway})) as here,
-                httpx2.AsyncClient() as http,
-            ):
-                url = f"{here}/mcp"
-                hello = await post(http, url, "initialize", HELLO)
-                alone = await post(http, url, "tools/call", ALONE, headers=ALONE_HEADERS)
-                return [hello.text, alone.text]
+        async with served(target) as url, httpx2.AsyncClient() as http:
+            hello = await post(http, url, "initialize", HELLO)
+            alone = await post(http, url, "tools/call", ALONE, headers=ALONE_HEADERS)
+            return [hello.text, alone.text]
 
     hello, alone = asyncio.run(scene())
     assert words in hello and "Traceback" not in hello
@@ -188,20 +184,13 @@ def test_more_clients_than_a_gateway_can_have_get_a_clear_error(
     monkeypatch.setattr("taskshield.integrations.mcp.connections.http._MOST_SESSIONS", 2)
 
     async def scene() -> None:
-        async with AsyncShield(judge()) as shield:
-            command = Command(argv=(sys.executable, ROGUE, "env"))
-            gateway = Gateway(command, LocalChecks(shield, task=TASK))
-            async with (
-                httpx2.AsyncClient() as http,
-                listening(http_app({"/mcp": gateway})) as here,
-            ):
-                url = f"{here}/mcp"
-                answers = [await post(http, url, "initialize", HELLO) for _ in range(4)]
-                assert [answer.status_code for answer in answers] == [200, 200, 503, 503]
-                assert "Too many open sessions" in answers[2].json()["error"]["message"]
-                gone = {"mcp-session-id": answers[0].headers["mcp-session-id"]}
-                await http.delete(url, headers=gone)
-                assert (await post(http, url, "initialize", HELLO)).status_code == 200
+        async with httpx2.AsyncClient() as http, served(rogue("env")) as url:
+            answers = [await post(http, url, "initialize", HELLO) for _ in range(4)]
+            assert [answer.status_code for answer in answers] == [200, 200, 503, 503]
+            assert "Too many open sessions" in answers[2].json()["error"]["message"]
+            gone = {"mcp-session-id": answers[0].headers["mcp-session-id"]}
+            await http.delete(url, headers=gone)
+            assert (await post(http, url, "initialize", HELLO)).status_code == 200
 
     asyncio.run(scene())
 
@@ -212,17 +201,11 @@ def test_a_client_that_says_nothing_for_long_has_ended(
     monkeypatch.setattr("taskshield.integrations.mcp.connections.http._IDLE_S", 0.3)
 
     async def scene() -> None:
-        async with AsyncShield(judge()) as shield:
-            command = Command(argv=(sys.executable, ROGUE, "env"))
-            gateway = Gateway(command, LocalChecks(shield, task=TASK))
-            async with (
-                httpx2.AsyncClient() as http,
-                listening(http_app({"/mcp": gateway})) as here,
-            ):
-                hello = await post(http, f"{here}/mcp", "initialize", HELLO)
-                assert hello.status_code == 200
-                (pid,) = await reported(capfd, 1)
-                await until(lambda: not alive(pid))
+        async with httpx2.AsyncClient() as http, served(rogue("env")) as url:
+            hello = await post(http, url, "initialize", HELLO)
+            assert hello.status_code == 200
+            (pid,) = await reported(capfd, 1)
+            await until(lambda: not alive(pid))
 
     asyncio.run(scene())
 
@@ -253,16 +236,10 @@ def test_more_independent_requests_than_a_gateway_can_have_get_a_clear_error(
 
 def test_pages_of_other_sites_cannot_use_a_gateway() -> None:
     async def scene() -> None:
-        async with AsyncShield(judge()) as shield:
-            gateway = Gateway(NOWHERE, LocalChecks(shield))
-            async with (
-                listening(http_app({"/mcp": gateway})) as here,
-                httpx2.AsyncClient() as http,
-            ):
-                url = f"{here}/mcp"
-                for headers in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
-                    answer = await post(http, url, "initialize", HELLO, headers=headers)
-                    assert answer.status_code in (403, 421)
+        async with served(NOWHERE) as url, httpx2.AsyncClient() as http:
+            for headers in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
+                answer = await post(http, url, "initialize", HELLO, headers=headers)
+                assert answer.status_code in (403, 421)
 
     asyncio.run(scene())
 
