@@ -1,5 +1,6 @@
 """No shape of a tool's output hides a sentence from the guard."""
 
+from collections import Counter
 from itertools import islice
 from typing import Any
 
@@ -7,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.shapes import ENCODINGS, MARKER, SURFACES, outcome, shapes
+from tests.shapes import host_texts
+from tests.shapes.surfaces import SURFACES, outcome
+from tests.shapes.table import COLUMNS, READERS, written
+from tests.shapes.values import ENCODINGS, MARKER, shapes
 
 STEP = 13
 """Every so many shapes are tried on each surface, and all on one. All are read by the same walk."""
@@ -20,11 +24,22 @@ def test_no_shape_hides_a_sentence() -> None:
     assert [name for name, found in outcomes.items() if found == "unread"] == []
 
 
-@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize("surface", READERS)
 def test_no_surface_leaves_a_sentence_unread(surface: str) -> None:
     tried = [*islice(shapes(), 0, None, STEP), *[each for each in shapes() if "file" in each[0]]]
-    found = {name: outcome(SURFACES[surface], name, value) for name, value in tried}
+    found = {name: outcome(READERS[surface], name, value) for name, value in tried}
     assert [name for name, result in found.items() if result == "unread"] == []
+
+
+def test_no_forged_mark_of_a_host_makes_an_order_the_users() -> None:
+    for host, counts in host_texts.counts().items():
+        assert set(counts) == {"judged"}, host
+
+
+def test_the_table_adds_up() -> None:
+    counts = Counter({"judged": 2, "unread": 1})
+    *_, total = written(iter([("a", counts), ("b", counts)]))
+    assert total == "| all | 6 | 4 | 0 | 0 | 2 | 0 |" and len(COLUMNS) == 5
 
 
 NAMES = st.sampled_from("type text data id source content media_type mimeType blob url".split())

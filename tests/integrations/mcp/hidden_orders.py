@@ -64,7 +64,9 @@ def _texts(value: object, without: frozenset[str] = frozenset()) -> Iterator[str
         yield from _decoded(value)
     if isinstance(value, dict):
         value = {key: member for key, member in value.items() if key not in without}
-    for each in _members(value):
+    members = _members(value)
+    yield "".join(chr(each) for each in members if isinstance(each, int) and each > 8)
+    for each in members:
         yield from _texts(each, without)
 
 
@@ -75,7 +77,10 @@ def _members(value: object) -> list[object]:
 
 
 def _decoded(value: str) -> Iterator[str]:
-    if len(value) > 40 and re.fullmatch(r"[A-Za-z0-9+/=]+", value):
+    value = value.rpartition(",")[2]
+    if len(value) > 40 and re.fullmatch(r"[0-9a-f]+", value):
+        yield bytes.fromhex(value).decode("utf-8", "ignore")
+    elif len(value) > 40 and re.fullmatch(r"[A-Za-z0-9+/=]+", value):
         data = base64.b64decode(value + "==")
         yield data.decode("utf-8", "ignore")
         yield data.decode("utf-16", "ignore")
@@ -168,6 +173,22 @@ RESULTS: dict[str, Scene] = {
     "content that is a text": _result(content=ORDER),
     "content that is an object": _result(content={"0": block(ORDER)}),
     "result type": _content(block("x"), resultType=ORDER),
+    "result type, where the rest is withheld": _content(
+        *map(block, HALVES), resultType=ORDER, cacheScope=ORDER, ttlMs=ORDER
+    ),
+    **{
+        f"data, {name}": _data({"data": value})
+        for name, value in {
+            "base64": BLOB,
+            "base64 without a mark": base64.b64encode(ORDER.encode("utf-16-le")).decode(),
+            "base64 with bytes that are no characters": base64.b64encode(
+                b"\xff\xfa" + ORDER.encode() + b"\x80"
+            ).decode(),
+            "hexadecimal": ORDER.encode().hex(),
+            "address with data": f"data:text/plain;base64,{BLOB}",
+            "character codes": [ord(letter) for letter in ORDER],
+        }.items()
+    },
     "questions for an old client": Scene(
         result={"resultType": "input_required", "inputRequests": {"q": {"params": {"m": ORDER}}}}
     ),

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from taskshield.core.errors import WireFormatError
-from taskshield.integrations.mcp.words import blobs
 from taskshield.integrations.mcp.words.contents import with_texts, words_of
 from taskshield.integrations.mcp.words.joints import across
 from taskshield.integrations.mcp.words.offers import sentences_of
@@ -73,44 +72,35 @@ def test_a_title_is_not_part_of_the_sentence_after_it_in_data() -> None:
 @pytest.mark.parametrize("coding", ["utf-8", "utf-16"])
 def test_a_blob_that_is_a_text_is_read_and_replaced(coding: str) -> None:
     result: dict[str, Any] = {"contents": [{"uri": "u:", "blob": coded("Send it.", coding)}]}
-    assert words_of(result).texts == ["u:", "Send it."]
+    assert words_of(result).texts == ("u:", "Send it.")
     changed = with_texts(result, ["u:", "(gone)"])
     assert changed["contents"][0]["blob"] == coded("(gone)")
     assert with_texts(result, ["u:", "Send it."]) == result
 
 
 def test_a_blob_that_is_no_text_is_known_to_be_unreadable() -> None:
-    picture = base64.b64encode(bytes(range(256))).decode()
-    result = {"contents": [{"blob": picture}, {"blob": "no base64!"}, {"blob": "A"}]}
-    words = words_of(result)
-    assert words.unreadable == ["blob"] and words.texts == ["no base64!", "A"]
-    named = {"contents": [{"blob": picture, "mimeType": "text/plain; charset=x"}]}
-    assert len(words_of(named).texts) == 2
-
-
-def test_what_is_not_base64_has_no_data() -> None:
-    assert blobs.data_of("a b c!") is None and blobs.data_of("A") is None
-    assert blobs.data_of("QUJD\nREVG") == b"ABCDEF" == blobs.data_of("QUJDREVG")
-    assert blobs.data_of("__--") == blobs.data_of("//++")
+    picture = base64.b64encode(bytes(range(256)) * 4).decode()
+    blobs = [picture, "no base64!", "A"]
+    words = words_of({"contents": [{"uri": "", "blob": blob} for blob in blobs]})
+    assert words.unreadable == ("blob",) and words.texts == ("no base64!", "A")
 
 
 def test_members_that_say_how_a_message_is_built_are_left_out_and_only_those() -> None:
     usual = {"type": "text", "mimeType": "text/plain", "annotations": {"audience": ["user"]}}
     assert words_of({"content": [usual]}).all == []
-    assert words_of({"structuredContent": usual}).texts == ["text", "text/plain", "user"]
+    assert words_of({"structuredContent": {"x": usual}}).all == []
     odd = {"type": "Send it", "mimeType": "send/it", "annotations": {"audience": ["send it"]}}
-    assert words_of({"content": [odd]}).texts == ["Send it", "send/it", "send it"]
-    assert words_of({"_meta": {"name": "office", "id": "a-7", "x": "Send it."}}).texts == [
-        "Send it."
-    ]
+    assert words_of({"content": [odd]}).texts == ("Send it", "send/it", "send it")
+    shown = {"resultType": "complete", "cacheScope": "private", "ttlMs": 3}
+    assert words_of(shown).all == []
     dated = {"lastModified": "2026-01-01T00:00:00Z"}
-    assert words_of({"content": [{"annotations": dated}]}).texts == []
+    assert words_of({"content": [{"annotations": dated}]}).all == []
 
 
 @pytest.mark.parametrize(
     "message",
     [
-        {"structuredContent": ["x"] * 50_001},
+        {"structuredContent": ["Go on."] * 50_001},
         {"structuredContent": {"x" * 10_001: 1}},
         {"structuredContent": eval("[" * 150 + "]" * 150)},
     ],
@@ -122,7 +112,7 @@ def test_what_is_too_much_to_read_is_an_error(message: dict[str, Any]) -> None:
 
 def test_everything_that_an_offer_says_is_read_once() -> None:
     schema = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}
-    picture = base64.b64encode(bytes(range(256))).decode()
+    picture = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256))).decode()
     offer = {
         "name": "send_mail",
         "icons": [{"src": f"data:image/png;base64,{picture}"}],

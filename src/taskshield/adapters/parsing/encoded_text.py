@@ -5,7 +5,7 @@ whole strings are decoded; judges decode what stands within a text. Linear in th
 """
 
 import re
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from binascii import Error
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +13,8 @@ from urllib.parse import unquote_to_bytes
 
 _SHORTEST = 16
 """Characters; shorter strings are words and ids more often than encodings."""
+_GLUED = 1_000
+"""Characters; what is no known file and no longer than this may be words without blanks."""
 _LEVELS = 3
 """How often a text may be encoded in itself."""
 _HEAD = 64
@@ -27,7 +29,10 @@ _DATA_URL = re.compile(r"data:([\w.+/-]*+)((?:;[\w.=+-]++)*+),", re.ASCII | re.I
 _URL_SAFE = str.maketrans("-_", "+/")
 _BLANKS = re.compile(r"\s+")
 _UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffd]")
+_MOST_UNSHOWN = 10
+"""One in ten characters of a text may be none that is shown: some are put in to hide the rest."""
 _LETTER = re.compile(r"[^\W\d_]")
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _FILES = (
     b"\x89PNG\r\n\x1a\n",
     b"\xff\xd8\xff",
@@ -57,11 +62,11 @@ _MP4 = b"ftyp"
 """What MP4, AVIF and HEIC have at the fifth byte."""
 
 
-def decoded(text: str) -> str | None:
+def decoded(text: str, *, shortest: int = _SHORTEST) -> str | None:
     """The text behind a string that is an encoding and nothing else; None where there is none."""
     found = None
-    for _ in range(_LEVELS if len(text) >= _SHORTEST else 0):
-        content = _content(text)
+    for _ in range(_LEVELS if len(text) >= shortest else 0):
+        content = _content(text, shortest)
         read = None if content is None else _read(content)
         if read is None:
             break
@@ -78,6 +83,13 @@ def spelled(numbers: Sequence[object]) -> str | None:
         return read
     text = "".join(map(chr, codes))
     return text if _reads(text) else None
+
+
+def encoded_like(old: str, text: str) -> str:
+    """A text in base64; in a `data:` URL where the old one was."""
+    url = _DATA_URL.match(old)
+    start = "" if url is None else f"data:{url[1]};base64,"
+    return start + b64encode(text.encode("utf-8", "surrogatepass")).decode("ascii")
 
 
 def text_of_file(content: bytes, media_type: str | None) -> str | None:
@@ -99,7 +111,10 @@ def is_media(text: str) -> bool:
     head = _bytes(_BLANKS.sub("", body[: 2 * _HEAD])[:_HEAD])
     if head is None:
         return False
-    return len(body) < _SHORTEST or head.startswith(_FILES) or head[4:8] == _MP4
+    if head.startswith(_FILES) or head[4:8] == _MP4:
+        return True
+    content = None if _SHORTEST <= len(body) <= _GLUED else _bytes(body)
+    return content is not None and _read(content) is None
 
 
 def _has_glued_words(body: str) -> bool:
@@ -112,13 +127,13 @@ def _has_glued_words(body: str) -> bool:
     return max(letters.values(), default=0) > _MOST_LETTERS
 
 
-def _content(text: str) -> bytes | None:
+def _content(text: str, shortest: int) -> bytes | None:
     url = _DATA_URL.match(text)
     if url is not None:
         body = text[url.end() :]
         return _bytes(body) if "base64" in url[2].lower() else unquote_to_bytes(body)
     text = text.strip()
-    if len(text) < _SHORTEST or text.isdecimal():
+    if len(text) < shortest or text.isdecimal():
         return None  # numbers decode to anything
     if _HEX.fullmatch(text):
         return bytes.fromhex(text)
@@ -135,20 +150,17 @@ def _bytes(text: str) -> bytes | None:
 
 def _read(content: bytes) -> str | None:
     wide = content.count(0) * 3 > len(content)  # every other byte of Latin letters in UTF-16
-    encodings = ("utf-16-le", "utf-16-be") if wide else ("utf-8-sig", "utf-16")
-    for encoding in encodings:
-        try:
-            text = content.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        if _reads(text) and (encoding != "utf-16" or content[:2] in (b"\xff\xfe", b"\xfe\xff")):
-            return text
-    return None
+    if wide:
+        encodings = ["utf-16-le", "utf-16-be"]
+    else:
+        encodings = ["utf-16" if content[:2] in _WIDE_MARKS else "utf-8-sig"]
+    texts = (content.decode(encoding, "replace").removeprefix("\ufeff") for encoding in encodings)
+    return next((text for text in texts if _reads(text)), None)
 
 
 def _reads(text: str) -> bool:
     """Whether a text is words, and hardly anything else."""
-    if len(text) < 4 or len(_UNSHOWN.findall(text)) * 50 > len(text):
+    if len(text) < 4 or len(_UNSHOWN.findall(text)) * _MOST_UNSHOWN > len(text):
         return False
     letters = len(_LETTER.findall(text))
     blanks = len(text.split()) - 1

@@ -4,6 +4,7 @@ A member is left out only for what it is, never for its name alone: a label whos
 the provider's own words, or a whole picture, sound or document. All else in a block is read.
 """
 
+import re
 from collections.abc import Mapping
 
 from taskshield.adapters.parsing.encoded_text import is_media
@@ -39,11 +40,13 @@ _MIME_TYPES = frozenset(
 _ROLES = frozenset({"assistant", "system", "tool", "user"})
 _LABELS: Mapping[str, frozenset[str]] = {
     "audience": _ROLES,
+    "cacheScope": frozenset({"private", "public"}),
     "detail": frozenset({"auto", "high", "low"}),
     "format": frozenset({"flac", "mp3", "ogg", "pcm16", "wav"}),
     "media_type": _MIME_TYPES,
     "mimeType": _MIME_TYPES,
     "mime_type": _MIME_TYPES,
+    "resultType": frozenset({"complete", "input_required", "task"}),
     "role": _ROLES,
     "source_type": _TYPES,
     "ttl": frozenset({"5m", "1h"}),
@@ -64,13 +67,17 @@ _PLACES = frozenset(
     ).split()
 )
 """Members in which such a block has its content, or says where it is."""
-_BYTES = frozenset({"base64", "blob", "data", "file_data", "image_url", "result", "url"})
+_BYTES = frozenset({"base64", "blob", "data", "file_data", "image_url", "result", "src", "url"})
 _BLOCK_MEMBERS = frozenset({"format", "media_type", "mimeType", "mime_type", "type"})
-"""A file stands only beside one of these; elsewhere it is a string like any other."""
+"""A file stands only beside one of these; elsewhere it is a string like any other. A `blob` stands
+beside a `uri` as well."""
+_DATE = re.compile(r"[\d:TZ.+-]{1,40}", re.ASCII)
 
 
 def is_label(key: str, value: object) -> bool:
     """Whether a member holds words of the provider and nothing else."""
+    if key == "lastModified":
+        return isinstance(value, str) and _DATE.fullmatch(value) is not None
     words = _LABELS.get(key)
     if words is None:
         return False
@@ -90,10 +97,16 @@ def unread_kind(block: Mapping[str, object]) -> str | None:
     return kind
 
 
-def is_file(block: Mapping[str, object], key: str) -> bool:
-    """Whether a member is a whole picture, sound or document, where a block has one."""
+def has_file(block: Mapping[str, object], key: str) -> bool:
+    """Whether a member is where a block has a file, in base64 or a `data:` URL."""
     value = block[key]
     if key not in _BYTES or not isinstance(value, str):
         return False
     declared = value.startswith("data:") or not _BLOCK_MEMBERS.isdisjoint(block)
-    return declared and is_media(value)
+    return declared or (key == "blob" and "uri" in block)
+
+
+def is_file(block: Mapping[str, object], key: str) -> bool:
+    """Whether a member is a whole picture, sound or document, where a block has one."""
+    value = block[key]
+    return has_file(block, key) and isinstance(value, str) and is_media(value)

@@ -6,13 +6,19 @@ is listed as an unreadable part. The same walk reads an output and changes its w
 go through them in the same order.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from taskshield.adapters.parsing import provider_blocks
-from taskshield.adapters.parsing.encoded_text import decoded, spelled
+from taskshield.adapters.parsing.encoded_text import decoded, encoded_like, spelled
 from taskshield.adapters.parsing.json_reader import Field
+from taskshield.core.errors import WireFormatError
+from taskshield.core.json_limits import check_size
 from taskshield.core.messages import Opaque, Part, Text
+
+_T = TypeVar("_T")
 
 _NAME = re.compile(r"[\w$.:/@-]{0,40}", re.ASCII)
 _JOINTS = re.compile(r"[_.:/@-]++|(?<=[a-z])(?=[A-Z])")
@@ -42,10 +48,15 @@ def output_parts(field: Field, *, sealed: bool = False) -> Iterator[Part]:
         parts.append(Opaque(kind=kind))
 
     if isinstance(field.value, str):
-        keep(field.value)
+        keep(_in_clear(field.value, note))
     else:
         _Walk(keep, note, gone="", sealed=sealed).value(field.value)
     return iter(parts)
+
+
+def text_parts(text: str) -> Iterator[Part]:
+    """The words in a result that is a text."""
+    return output_parts(Field(value=text, key="output"))
 
 
 def with_changed_words(field: Field, change: Callable[[str], str], *, gone: str) -> object:
@@ -54,8 +65,8 @@ def with_changed_words(field: Field, change: Callable[[str], str], *, gone: str)
     Args:
         field: The output.
         change: Gives the new text.
-        gone: Stands in place of a changed value that was encoded. A member with a changed key is
-            left out.
+        gone: Stands in place of a changed value that was encoded, unless its block needs base64. A
+            member with a changed key is left out.
     """
     if isinstance(field.value, str):
         return change(field.value) if field.value else field.value
@@ -70,7 +81,7 @@ class _Walk:
         change: Callable[[str], str],
         note: Callable[[str], None],
         *,
-        gone: str,
+        gone: str | None,
         sealed: bool = False,
     ) -> None:
         self._change = change
@@ -92,15 +103,26 @@ class _Walk:
         if not text:
             return text
         plain = decoded(text)
-        if plain is None:
-            return self._change(text)
-        return text if self._change(plain) == plain else self._gone
+        if plain is not None:
+            return self._instead(text, plain)
+        clear = _in_clear(text, self._note)
+        changed = self._change(clear)
+        return text if changed == clear and self._gone is not None else changed
+
+    def _instead(self, value: _T, plain: str) -> _T | str:
+        """What stands in place of a value that says this."""
+        if self._gone is None:
+            return plain
+        return value if self._change(plain) == plain else self._gone
 
     def _list(self, elements: list[object], noted: bool) -> list[object]:
         together = _sentence(elements) or spelled(elements)
         if together is None:
             return [self.value(element, noted=noted) for element in elements]
-        return elements if self._change(together) == together else [self._gone]
+        new, block = self._instead(elements, together), elements[0]
+        if new is elements:
+            return elements
+        return [{**block, "text": new}] if isinstance(block, dict) else [new]
 
     def _object(self, block: Mapping[str, object], noted: bool) -> dict[str, object]:
         kind = provider_blocks.unread_kind(block)
@@ -109,11 +131,11 @@ class _Walk:
             noted = True
         changed: dict[str, object] = {}
         for key, member in block.items():
-            words = _words_of_key(key)
-            kept = words is None or self._change(words) == words
+            words = words_of_key(key)
+            name = key if words is None else self._instead(key, words)
             new = self._member(block, key, member, noted)
-            if kept:
-                changed[key] = new
+            if name != self._gone:
+                changed[name] = new
         return changed
 
     def _member(self, block: Mapping[str, object], key: str, member: object, noted: bool) -> object:
@@ -125,13 +147,55 @@ class _Walk:
             return member
         if key == "file_id" and not noted and "text" not in block:
             self._note(key)  # the file's words are not here
+        if isinstance(member, str) and provider_blocks.has_file(block, key):
+            return self._file(member)
         return self.value(member, noted=noted)
+
+    def _file(self, text: str) -> str:
+        plain = decoded(text, shortest=1)
+        if plain is None:
+            return self._change(text) if text else text
+        if self._gone is None:
+            return plain
+        changed = self._change(plain)
+        return text if changed == plain else encoded_like(text, changed)
 
     def _is_sealed(self, key: str, member: object) -> bool:
         return self._sealed and key.startswith("encrypted_") and isinstance(member, str)
 
 
-def _words_of_key(key: str) -> str | None:
+def _in_clear(text: str, note: Callable[[str], None]) -> str:
+    """A text as an agent understands it: if it is JSON, then with its encoded words in the clear.
+
+    It is judged instead of the text. Where nothing is encoded, it is the text itself.
+    """
+    if text.lstrip()[:1] not in ("{", "["):
+        return text
+    noted: list[str] = []
+    try:
+        check_size(text)
+        value = json.loads(text, object_pairs_hook=_all_members)
+        clear = _Walk(lambda words: words, noted.append, gone=None).value(value)
+        written = text if clear == value else json.dumps(clear, ensure_ascii=False)
+    except (ValueError, RecursionError, WireFormatError):  # not JSON, or too much of it
+        return text
+    for kind in noted:
+        note(kind)
+    return written
+
+
+def _all_members(members: list[tuple[str, object]]) -> dict[str, object]:
+    """An object; of members with one name, which readers take differently, all count."""
+    value = dict(members)
+    if len(value) == len(members):
+        return value
+    every: dict[str, list[object]] = {}
+    for key, member in members:
+        every.setdefault(key, []).append(member)
+    return {key: given if len(given) > 1 else given[0] for key, given in every.items()}
+
+
+def words_of_key(key: str) -> str | None:
     """What a key says, if it is more than a name."""
     if not _LETTER.search(key):
         return None
@@ -151,7 +215,8 @@ def _sentence(elements: Sequence[object]) -> str | None:
     for element in elements:
         word = element
         if isinstance(element, dict) and element.keys() == {"type", "text"}:
-            word = element["text"]
+            labelled = provider_blocks.is_label("type", element["type"])
+            word = element["text"] if labelled else None
         if not isinstance(word, str) or _WORD.fullmatch(word.strip()) is None:
             return None
         words.append(word.strip())

@@ -8,8 +8,6 @@ from typing import Any
 from google.adk.events.event import Event
 from google.adk.flows.llm_flows.functions import (
     AF_FUNCTION_CALL_ID_PREFIX,
-    REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
-    REQUEST_EUC_FUNCTION_CALL_NAME,
     REQUEST_INPUT_FUNCTION_CALL_NAME,
 )
 from google.adk.models.llm_request import LlmRequest
@@ -17,20 +15,13 @@ from google.genai import types
 
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.encoded_text import text_of_file
-from taskshield.adapters.parsing.json_reader import Field
+from taskshield.adapters.parsing.json_reader import Field, filled
+from taskshield.adapters.parsing.tool_output import text_parts
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Part, Text, ToolCall, text_message
 from taskshield.core.tools import ToolSpec
 from taskshield.engine.tool_functions import as_json, as_text
-
-QUESTIONS = frozenset(
-    {
-        REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
-        REQUEST_EUC_FUNCTION_CALL_NAME,
-        REQUEST_INPUT_FUNCTION_CALL_NAME,
-    }
-)
-"""Questions to people that ADK sends as calls. Their answers are not results of tools."""
+from taskshield.integrations.google_adk.code_execution import calls_in, returned_by
 
 
 def new_call_id() -> str:
@@ -63,7 +54,7 @@ def user_parts(parts: Iterable[types.Part]) -> Iterator[Part]:
 
 def attachments(parts: Iterable[types.Part]) -> Iterator[Message]:
     """The words of files beside the user's own, which are data."""
-    texts = (words_of(part) for part in parts)
+    texts = (words_of(part) or _code_of(part) for part in parts)
     found = tuple(Text(text=text) for text in texts if text is not None)
     if found:
         yield Message(level=Level.TOOL, parts=found)
@@ -77,11 +68,16 @@ def words_of(part: types.Part) -> str | None:
     return text_of_file(blob.data, blob.mime_type)
 
 
-def output_parts(text: str, media: Iterable[types.Part]) -> tuple[Part, ...]:
-    """A result's text, and what can be read of its media."""
+def _code_of(part: types.Part) -> str | None:
+    return None if part.executable_code is None else part.executable_code.code
+
+
+def output_of(result: object, id: str | None, media: Iterable[types.Part] = ()) -> Message:
+    """A result as a message: its text, and what can be read of its media."""
     texts = (words_of(part) for part in media)
     found = (Opaque(kind="media") if words is None else Text(text=words) for words in texts)
-    return (Text(text=text), *found)
+    parts = filled((*text_parts(as_text(result)), *found))
+    return Message(level=Level.TOOL, parts=parts, answers=id)
 
 
 def calls_of(parts: Iterable[types.Part]) -> Iterator[ToolCall]:
@@ -97,18 +93,20 @@ def messages_of(events: Sequence[Event]) -> Iterator[Message]:
     """Events as the messages that the session would have received."""
     for event in events:
         parts = parts_of(event.content)
-        for response in event.get_function_responses():
-            if response.name not in QUESTIONS:
-                output = text_message(Level.TOOL, as_text(response.response))
-                yield replace(output, answers=response.id)
-        user = tuple(user_parts(parts))
-        if event.author == "user" and user:
-            yield Message(level=Level.USER, parts=user)
+        results = [result for part in parts if (result := returned_by(part)) is not None]
+        outputs = [output_of(result.value, result.answers) for result in results]
         if event.author == "user":
+            yield from outputs
+            user = tuple(user_parts(parts))
+            if user:
+                yield Message(level=Level.USER, parts=user)
             yield from attachments(parts)
-        if event.author != "user" and not event.get_function_responses():
-            text = text_message(Level.ASSISTANT, "\n".join(texts_of(parts)))
-            yield replace(text, tool_calls=tuple(calls_of(parts)))
+            continue
+        words = text_message(Level.ASSISTANT, "\n".join(texts_of(parts)))
+        calls = {call.id: call for call in (*calls_of(parts), *calls_in(parts))}
+        if words.parts or calls:
+            yield replace(words, tool_calls=tuple(calls.values()))
+        yield from outputs
 
 
 def without_media(result: Any, media: list[types.Part], depth: int = 0) -> Any:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cachetools import LRUCache
+from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -26,15 +27,20 @@ from taskshield.api.shields import AsyncShield
 from taskshield.core.decisions import Decision
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
-from taskshield.engine.tool_functions import as_json, as_text
+from taskshield.engine.tool_functions import as_json
 from taskshield.integrations.approvals import record_approval
+from taskshield.integrations.google_adk.code_execution import (
+    code_to_run,
+    returned_by,
+    with_text,
+    without_code,
+)
 from taskshield.integrations.google_adk.contents import (
-    QUESTIONS,
     attachments,
     calls_of,
     messages_of,
     new_call_id,
-    output_parts,
+    output_of,
     parts_of,
     specs_of,
     texts_of,
@@ -68,6 +74,10 @@ class _Guard:
     """Decisions on calls that have not run yet, by call id."""
     notes: dict[str, str] = field(default_factory=dict)
     """Feedback on words, by the id of the call that brings it to the model."""
+    agent: BaseAgent | None = None
+    """The first agent."""
+    read: list[types.Part] = field(default_factory=list)
+    """Results in the model's newest answer that were checked."""
 
 
 class _ShieldResult(dict[str, Any]):
@@ -119,25 +129,30 @@ class TaskShieldPlugin(BasePlugin):
         if llm_response.partial or llm_response.content is None:
             return None
         guard = await self._guard(callback_context)
-        parts = parts_of(llm_response.content)
+        given = parts_of(llm_response.content)
+        parts = guard.read = [await _checked_part(part, guard.session) for part in given]
+        llm_response = _with_parts(llm_response, parts)
+        code = code_to_run(_agent_of(guard, callback_context), parts)
         all_calls = {call.id: call for call in calls_of(parts)}.values()
         calls = [call for call in all_calls if call.name not in CONTROL_TOOLS]
         control = [call for call in all_calls if call.name in CONTROL_TOOLS]
         words = [*texts_of(parts), *(call.arguments for call in control)]
-        decision = await guard.session.assistant("\n".join(words), calls)
+        decision = await guard.session.assistant("\n".join(words), [*calls, *code])
         guard.decisions.update({call.id: decision for call in calls})
+        if not all(decision.verdict_on(call.id).allowed for call in code):
+            guard.notes[decision.id] = decision.content
+            return _with_parts(llm_response, [*without_code(parts), _feedback_call(decision)])
         if decision.allowed or not all(verdict.allowed for verdict in decision.calls):
-            return None  # a blocked call brings the feedback
+            return llm_response if parts != given else None  # a blocked call brings the feedback
         if control:
             guard.notes.update({call.id: decision.content for call in control})
-            return None
-        if calls or decision.action == "revise":
-            parts.append(_feedback_call(decision))
+            return llm_response
+        if calls or code or decision.action == "revise":
+            parts = [*parts, _feedback_call(decision)]
             guard.notes[decision.id] = decision.content
         else:
             parts = [*(part for part in parts if not part.text), types.Part(text=decision.content)]
-        content = llm_response.content.model_copy(update={"parts": parts})
-        return llm_response.model_copy(update={"content": content})
+        return _with_parts(llm_response, parts)
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
@@ -180,8 +195,7 @@ class TaskShieldPlugin(BasePlugin):
             return None
         guard = await self._guard(tool_context)
         media: list[types.Part] = []
-        text = as_text(without_media(result, media))
-        output = Message(level=Level.TOOL, parts=output_parts(text, media), answers=id)
+        output = output_of(without_media(result, media), id, media)
         decision = await guard.session.add(output)
         if decision.content == output.text:
             return None
@@ -191,8 +205,15 @@ class TaskShieldPlugin(BasePlugin):
     async def on_event_callback(
         self, *, invocation_context: InvocationContext, event: Event
     ) -> None:
-        """Store the session with every event after which the invocation may pause."""
+        """Check what code has printed; store the session with events that may end a run."""
         guard = await self._guard(invocation_context)
+        if event.author != "user" and event.content is not None and not event.partial:
+            event.content.parts = [
+                part
+                if part.function_response or part in guard.read
+                else await _checked_part(part, guard.session)
+                for part in parts_of(event.content)
+            ]
         may_pause = event.get_function_responses() or event.is_final_response()
         if may_pause and not event.partial and not guard.is_inner:
             event.actions.state_delta[STATE] = guard.session.to_json()
@@ -223,23 +244,38 @@ class TaskShieldPlugin(BasePlugin):
             session = self._shield.session(id=context.session.id)
             new_events = context.session.events
         guard = _Guard(session=session, is_inner=caller is not None)
+        if isinstance(context, InvocationContext) and isinstance(context.agent, BaseAgent):
+            guard.agent = context.agent
         self._guards[context.invocation_id] = guard
         for message in messages_of(new_events):
             await session.add(message)
         return guard
 
 
+def _is_checked(part: types.Part, guard: _Guard) -> bool:
+    return part.function_response is not None or part in guard.read
+
+
 async def _checked_part(part: types.Part, session: AsyncSession) -> types.Part:
-    """A part of the user's message; if it is the result of a tool, it is checked."""
-    response = part.function_response
-    if response is None or response.name in QUESTIONS:
+    """A part of a message; if it is the result of a tool or of code, it is checked."""
+    result = returned_by(part)
+    if result is None:
         return part
-    text = as_text(response.response)
-    decision = await session.tool_output(response.id or new_call_id(), text)
-    if decision.content == text:
-        return part
-    checked = response.model_copy(update={"response": {"result": decision.content}})
-    return part.model_copy(update={"function_response": checked})
+    output = output_of(result.value, result.answers or new_call_id())
+    decision = await session.add(output)
+    return part if decision.content == output.text else with_text(part, decision.content)
+
+
+def _with_parts(response: LlmResponse, parts: list[types.Part]) -> LlmResponse:
+    assert response.content is not None
+    content = response.content.model_copy(update={"parts": parts})
+    return response.model_copy(update={"content": content})
+
+
+def _agent_of(guard: _Guard, context: CallbackContext) -> BaseAgent | None:
+    """The agent whose model has answered."""
+    first = guard.agent
+    return None if first is None else first.root_agent.find_agent(context.agent_name)
 
 
 def _since_stored(events: Sequence[Event]) -> Sequence[Event]:

@@ -7,16 +7,20 @@ recent conversations; if a conversation is not here, its session reads the messa
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from agents import TResponseInputItem
+from agents import ItemHelpers, TResponseInputItem
 from cachetools import LRUCache
+from openai.types.responses import ResponseFunctionToolCall
 
 from taskshield.adapters.conversations import openai_responses, response_items
+from taskshield.adapters.parsing.json_reader import filled
+from taskshield.adapters.parsing.tool_output import text_parts
 from taskshield.adapters.stored.sessions import STATE
 from taskshield.api.sessions import AsyncSession
 from taskshield.api.shields import AsyncShield
 from taskshield.core.levels import Level
-from taskshield.core.messages import Message, digest, text_message
+from taskshield.core.messages import Message, Text, digest, text_message
 from taskshield.core.session_state import SessionState
+from taskshield.engine.tool_functions import as_text
 
 Messages = tuple[Message, ...]
 
@@ -70,6 +74,14 @@ class ConversationCache:
 def messages_of(items: Sequence[object]) -> Messages:
     """Items of the SDK as messages."""
     return openai_responses.parse(list(items)).messages
+
+
+def output_of(call: ResponseFunctionToolCall, output: object) -> Message:
+    """What a tool returned, as the SDK writes it; where words in it are encoded, in the clear."""
+    (message,) = messages_of([ItemHelpers.tool_call_output_item(call, output)])
+    text = as_text(output)
+    parts = tuple(text_parts(text))
+    return message if parts == (Text(text=text),) else replace(message, parts=filled(parts))
 
 
 def runs_here(item: TResponseInputItem) -> bool:

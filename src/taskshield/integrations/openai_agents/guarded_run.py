@@ -30,6 +30,7 @@ from taskshield.integrations.openai_agents.conversations import (
     ConversationCache,
     Messages,
     messages_of,
+    output_of,
     runs_here,
 )
 from taskshield.integrations.openai_agents.known_messages import KnownMessages
@@ -265,7 +266,7 @@ class GuardedRun:
         """The output that the model may read, and the decision on it."""
         assert context.tool_call is not None  # the SDK runs tools for calls only
         conversation = await self._open()
-        (message,) = messages_of([sdk.ItemHelpers.tool_call_output_item(context.tool_call, output)])
+        message = output_of(context.tool_call, output)
         self._known.add(message)
         decision = await conversation.session.add(message)
         note, self._note = self._note, None

@@ -24,7 +24,7 @@ from taskshield.api.sessions import AsyncSession
 from taskshield.api.shields import AsyncShield
 from taskshield.core.decisions import Decision
 from taskshield.core.levels import Level
-from taskshield.core.messages import Message, Text, ToolCall, text_message
+from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.engine.tool_functions import as_json
 from taskshield.integrations.approvals import record_approval
 from taskshield.integrations.pydantic_ai.messages import (
@@ -264,7 +264,7 @@ class _GuardedRun(hooks.AbstractCapability[Any]):
         returned = result if isinstance(result, chat.ToolReturn) else chat.ToolReturn(result)
         value = chat.ToolReturnPart("", returned.return_value)
         extra = items_of(returned.content or [])
-        parts = (Text(text=value.model_response_str()), *parts_of([*value.files, *extra]))
+        parts = (*output_of(value).parts, *parts_of(extra))
         self._answered.add(call_id)
         decision = await self._session.add(Message(level=Level.TOOL, parts=parts, answers=call_id))
         if decision.content == decision.case.message.text:

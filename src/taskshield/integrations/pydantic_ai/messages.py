@@ -10,6 +10,7 @@ from pydantic_ai import messages as chat
 from taskshield.adapters.parsing import tool_specs
 from taskshield.adapters.parsing.encoded_text import text_of_file
 from taskshield.adapters.parsing.json_reader import Field, filled
+from taskshield.adapters.parsing.tool_output import text_parts
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, Opaque, Part, Text, ToolCall, text_message
 from taskshield.core.tools import ToolSpec
@@ -66,7 +67,7 @@ def output_of(result: chat.BaseToolReturnPart) -> Message:
     text = result.model_response_str(wrap_if_error=False)
     return Message(
         level=Level.TOOL,
-        parts=filled((Text(text=text), *parts_of(result.files))),
+        parts=filled((*text_parts(text), *parts_of(result.files))),
         answers=result.tool_call_id,
         is_error=result.outcome != "success",
     )

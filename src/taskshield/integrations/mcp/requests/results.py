@@ -10,6 +10,7 @@ from typing import Any
 
 from taskshield.adapters import output_redaction
 from taskshield.adapters.parsing.json_reader import Field
+from taskshield.adapters.parsing.provider_blocks import is_label
 from taskshield.core.decisions import Decision
 from taskshield.core.errors import WireFormatError
 from taskshield.core.levels import Level
@@ -20,7 +21,7 @@ CALL, READ, PROMPT = "tools/call", "resources/read", "prompts/get"
 
 _LISTS = {CALL: "content", READ: "contents", PROMPT: "messages", "tasks/result": "content"}
 """The member with the contents of a result. Other results have no place for a note."""
-_ENVELOPE = frozenset({"resultType", "ttlMs", "cacheScope"})
+_ENVELOPE = ("resultType", "ttlMs", "cacheScope")
 """Members of a result that only the client reads."""
 _MOST_BLOCKS = 5_000
 """Most contents of a result."""
@@ -73,7 +74,7 @@ def replaced(method: str, result: Result, note: str) -> dict[str, Any] | None:
     """A result that has only a note; None if results of this method have no place for one."""
     if method not in _LISTS:
         return None
-    envelope = {key: value for key, value in result.items() if key in _ENVELOPE}
+    envelope = {key: result[key] for key in _ENVELOPE if _is_wordless(key, result.get(key))}
     body: dict[str, Any] = {_LISTS[method]: [_item(method, note)]}
     if _LISTS[method] == "content":
         # The client must not expect the data that the tool's schema requires.
@@ -96,6 +97,10 @@ def without_ours(result: Result) -> dict[str, Any]:
     return {**result, "_meta": kept}
 
 
+def _is_wordless(key: str, value: object) -> bool:
+    return is_label(key, value) or isinstance(value, int | float)
+
+
 def _check_count(result: Result) -> None:
     for name in _LISTS.values():
         contents = result.get(name)
@@ -109,7 +114,7 @@ def _redacted(result: Result, decision: Decision) -> dict[str, Any] | None:
     words = words_of(readable)
     cleaned = output_redaction.redacted(Field(value=words.all, key="result"), decision)
     assert isinstance(cleaned, list)
-    if cleaned[len(words.texts) :] != words.beside:
+    if tuple(cleaned[len(words.texts) :]) != words.beside:
         return None
     remaining = with_texts(readable, cleaned)
     if len(readable.get("content") or ()) < len(result.get("content") or ()):

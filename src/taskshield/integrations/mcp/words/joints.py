@@ -4,7 +4,7 @@ Pure, and linear in the length of the texts.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 _END = re.compile(r"[.!?](?=\s|$)|[\n。！？]")
 """The end of a sentence."""
@@ -43,6 +43,17 @@ def across(texts: Iterable[str], *, loose: bool = True) -> Iterator[str]:
 def is_fragment(text: str) -> bool:
     """Whether a text is too short for a sentence."""
     return len(text) <= _REACH and len(text.split(None, _FRAGMENT)) <= _FRAGMENT
+
+
+def shown(element: object) -> str | None:
+    """The text that a client shows for an element of a list."""
+    if isinstance(element, str):
+        return element
+    if not isinstance(element, Mapping):
+        return None
+    if isinstance(element.get("text"), str):
+        return str(element["text"])
+    return shown(element.get("content")) or shown(element.get("resource"))
 
 
 def _together(pieces: list[str]) -> Iterator[str]:

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from taskshield.adapters.parsing import encoded_text
 from taskshield.adapters.parsing.json_reader import Field, checked
 from taskshield.core.errors import WireFormatError
-from taskshield.integrations.mcp.words import blobs
-from taskshield.integrations.mcp.words.joints import across, is_fragment
+from taskshield.integrations.mcp.words.joints import across, is_fragment, shown
 from taskshield.integrations.mcp.words.spelling import readings, spelled
 
 _SCHEMA_TYPES = frozenset(
@@ -69,17 +69,24 @@ def length_of(value: Any) -> int:
 def _said(value: Any, key: str) -> Iterator[str]:
     if isinstance(value, str):
         if not _is_closed(value, key):
-            yield from readings(value)
+            yield from _read(value)
     elif isinstance(value, list):
-        yield from _row([element for element in value if isinstance(element, str)])
+        yield from _row([text for element in value if (text := shown(element))])
+        numbers = encoded_text.spelled(value)
+        yield from () if numbers is None else [numbers]
         for element in value:
             yield from _said(element, key)
     elif isinstance(value, Mapping):
         own = [name for name in value if name not in _MEMBERS]
         yield from _row([spelled(name) if name.isascii() else name for name in own])
         for name, member in value.items():
-            yield from readings(name)
+            yield from _read(name)
             yield from _said(member, name)
+
+
+def _read(text: str) -> list[str]:
+    plain = encoded_text.decoded(text)
+    return readings(text if plain is None else plain)
 
 
 def _row(texts: list[str]) -> Iterator[str]:
@@ -101,6 +108,4 @@ def _is_closed(value: str, key: str) -> bool:
 
 
 def _is_picture(source: str) -> bool:
-    head, _, data = source.partition(",")
-    binary = blobs.data_of(data) if head.startswith("data:image/") else None
-    return binary is not None and blobs.text_of(binary, {}) is None
+    return source.startswith("data:image/") and encoded_text.is_media(source)

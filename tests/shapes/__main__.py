@@ -1,0 +1,5 @@
+"""Prints the table."""
+
+from tests.shapes.table import main
+
+main()
