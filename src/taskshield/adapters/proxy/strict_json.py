@@ -40,6 +40,8 @@ _WORDS = frozenset({"type", "id", "call_id", "name", "index", "arguments", "inpu
 _CALLS = frozenset(
     {"functioncall", "functioncalls", "toolcall", "toolcalls", "tooluse", "tooluses"}
 )
+_WRITTEN = frozenset({"arguments", "input"})
+"""Members with what a call is made with. Beside a name, they make a call of an object."""
 _NO_PLACE_FOR_CALLS = frozenset(
     {"annotations", "citations", "logprobs", "metadata", "tool_choice", "tools", "usage"}
 )
@@ -103,11 +105,18 @@ def check_has_no_call(field: Field) -> None:
         if isinstance(value, list):
             pending += (each for each in value if isinstance(each, dict | list))
         elif isinstance(value, dict):
-            if names_call(value.get("type")) or not _CALLS.isdisjoint(
-                _plain(key) for key in value if len(key) <= _LONGEST
-            ):
+            if _looks_like_call(value):
                 raise field.refused("this looks like a call, which is not expected here")
             pending += (each for each in value.values() if isinstance(each, dict | list))
+
+
+def _looks_like_call(value: Body) -> bool:
+    """Whether an object has the type, a member or all the members of a call."""
+    return (
+        names_call(value.get("type"))
+        or ("name" in value and not _WRITTEN.isdisjoint(value))
+        or not _CALLS.isdisjoint(_plain(key) for key in value if len(key) <= _LONGEST)
+    )
 
 
 def names_call(kind: object) -> bool:

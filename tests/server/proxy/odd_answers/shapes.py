@@ -12,6 +12,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.engine.sessions import run
+from tests.server.proxy.odd_answers import places
+from tests.server.proxy.odd_answers.builders import (
+    CHUNK,
+    DONE,
+    FUNCTION,
+    MESSAGE,
+    RESPONSE,
+    USAGE,
+    added,
+    block,
+    chat,
+    choice,
+    chunk,
+    done,
+    event,
+    messages,
+    named,
+    raw_of,
+    responses,
+    sse,
+)
 from tests.server.proxy.odd_answers.edits import (
     ARGUMENTS,
     BLOCK,
@@ -22,12 +43,6 @@ from tests.server.proxy.odd_answers.edits import (
 )
 from tests.server.proxy.odd_answers.played import MARK, acted_on, played
 
-_CHUNK = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-_DONE = b"data: [DONE]\n\n"
-_MESSAGE = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []}
-_USAGE = {"input_tokens": 1, "output_tokens": 1}
-_RESPONSE = {"id": "resp_1", "object": "response", "status": "completed", "model": "m"}
-_FUNCTION: Any = CHAT_CALL["function"]
 _SPELLINGS = ("Tool_Use", "TOOL_USE", "tool-use", "tooluse", " tool_use", "tool_use ", "toolUse")
 
 
@@ -55,104 +70,27 @@ class Shape:
         return "refused" if found.refused or found.data == b"" else "harmless"
 
 
-def sse(payload: Any, name: str | None = None) -> bytes:
-    head = "" if name is None else f"event: {name}\n"
-    return f"{head}data: {json.dumps(payload)}\n\n".encode()
-
-
-def chunk(*choices: Any, **members: Any) -> bytes:
-    return sse({**_CHUNK, "choices": list(choices), **members})
-
-
-def choice(delta: Any, reason: Any = None, index: Any = 0, **members: Any) -> dict[str, Any]:
-    return {"index": index, "delta": delta, "finish_reason": reason, **members}
-
-
-def chat(*chunks: bytes, reason: str = "tool_calls") -> bytes:
-    return b"".join(
-        [
-            chunk(choice({"role": "assistant", "content": "Hm."})),
-            *chunks,
-            chunk(choice({}, reason)),
-            _DONE,
-        ]
-    )
-
-
-def named(payload: Any) -> bytes:
-    return sse(payload, payload["type"])
-
-
-def block(content: Any, *deltas: Any, index: int = 0) -> bytes:
-    return b"".join(
-        [
-            named({"type": "content_block_start", "index": index, "content_block": content}),
-            *(
-                named({"type": "content_block_delta", "index": index, "delta": delta})
-                for delta in deltas
-            ),
-            named({"type": "content_block_stop", "index": index}),
-        ]
-    )
-
-
-def messages(*events: bytes, start: Any = _MESSAGE, reason: str = "tool_use") -> bytes:
-    return b"".join(
-        [
-            named({"type": "message_start", "message": {**start, "usage": _USAGE}}),
-            *events,
-            named({"type": "message_delta", "delta": {"stop_reason": reason}, "usage": _USAGE}),
-            named({"type": "message_stop"}),
-        ]
-    )
-
-
-def event(kind: str, **members: Any) -> bytes:
-    return named({"type": f"response.{kind}", "sequence_number": 0, **members})
-
-
-def added(item: Any, index: int = 0) -> bytes:
-    return event("output_item.added", output_index=index, item=item)
-
-
-def done(item: Any, index: int = 0) -> bytes:
-    return event("output_item.done", output_index=index, item=item)
-
-
-def responses(
-    *events: bytes, output: Any = (), begun: Any = (), ending: str = "completed"
-) -> bytes:
-    created = {**_RESPONSE, "status": "in_progress", "output": list(begun)}
-    return b"".join(
-        [
-            event("created", response=created),
-            *events,
-            event(ending, response={**_RESPONSE, "output": list(output)}),
-        ]
-    )
-
-
 def shapes() -> Iterator[Shape]:
     """All shapes."""
     for name, data in _chat_streams():
         yield Shape("stream", name, "chat", data)
     for name, body in _chat_bodies():
-        yield Shape("body", name, "chat", _raw(body), streams=False)
+        yield Shape("body", name, "chat", raw_of(body), streams=False)
     for name, data in _anthropic_streams():
         yield Shape("stream", name, "anthropic", data)
     for name, body in _anthropic_bodies():
-        yield Shape("body", name, "anthropic", _raw(body), streams=False)
+        yield Shape("body", name, "anthropic", raw_of(body), streams=False)
     for name, data in _responses_streams():
         yield Shape("stream", name, "responses", data)
     for name, body in _responses_bodies():
-        yield Shape("body", name, "responses", _raw(body), streams=False)
+        yield Shape("body", name, "responses", raw_of(body), streams=False)
+    for format, name, data in places.streams():
+        yield Shape("place in a stream", name, format, data)
+    for format, name, body in places.bodies():
+        yield Shape("place in a body", name, format, raw_of(body), streams=False)
     for format, data in _CALLED.items():
         for name, changed in _framings(data):
             yield Shape("framing", name, format, changed)
-
-
-def _raw(body: Any) -> bytes:
-    return body if isinstance(body, bytes) else json.dumps(body).encode()
 
 
 def _chat_streams() -> Iterator[tuple[str, bytes]]:
@@ -160,12 +98,12 @@ def _chat_streams() -> Iterator[tuple[str, bytes]]:
     yield "a call", chat(chunk(choice(call)))
     yield "message for delta", chat(chunk({"index": 0, "message": call, "finish_reason": None}))
     yield "message beside delta", chat(chunk(choice({"content": "x"}, message=call)))
-    yield "no choices, message at the top", chat(sse({**_CHUNK, "message": call}))
-    yield "no choices, calls at the top", chat(sse({**_CHUNK, **call}))
-    yield "no choices, delta at the top", chat(sse({**_CHUNK, "delta": call}))
+    yield "no choices, message at the top", chat(sse({**CHUNK, "message": call}))
+    yield "no choices, calls at the top", chat(sse({**CHUNK, **call}))
+    yield "no choices, delta at the top", chat(sse({**CHUNK, "delta": call}))
     yield "calls at the top beside choices", chat(chunk(choice({"content": "x"}), **call))
     yield "calls in the choice", chat(chunk(choice({}, **call)))
-    yield "choices as an object", chat(sse({**_CHUNK, "choices": choice(call)}))
+    yield "choices as an object", chat(sse({**CHUNK, "choices": choice(call)}))
     yield "choices within choices", chat(chunk(choice({"choices": [choice(call)]})))
     yield "a call in an unknown member", chat(chunk(choice({"content": "x", "extra": call})))
     yield "a call in the usage's neighbour", chat(chunk(choice({}), x_info=[{"calls": [call]}]))
@@ -176,9 +114,9 @@ def _chat_streams() -> Iterator[tuple[str, bytes]]:
     for key in ("Choices", "CHOICES", "choice s"):
         yield f"{key!r} beside choices", chat(chunk(choice({}), **{key: [choice(call)]}))
     yield "Delta beside delta", chat(chunk(choice({"content": "x"}, Delta=call)))
-    yield "a legacy call", chat(chunk(choice({"function_call": _FUNCTION})))
-    yield "legacy and new call", chat(chunk(choice({**call, "function_call": _FUNCTION})))
-    yield "functionCall", chat(chunk(choice({"functionCall": _FUNCTION})))
+    yield "a legacy call", chat(chunk(choice({"function_call": FUNCTION})))
+    yield "legacy and new call", chat(chunk(choice({**call, "function_call": FUNCTION})))
+    yield "functionCall", chat(chunk(choice({"functionCall": FUNCTION})))
     both = {**CHAT_CALL, "custom": CUSTOM_CALL["custom"]}
     yield "function and custom in one", chat(chunk(choice({"tool_calls": [both]})))
     lying = {**CHAT_CALL, "type": "custom"}
@@ -213,20 +151,20 @@ def _chat_streams() -> Iterator[tuple[str, bytes]]:
     yield "no number", chat(chunk(choice({"tool_calls": [no_number]})))
     yield "reason stop", chat(chunk(choice(call)), reason="stop")
     yield "reason length", chat(chunk(choice(call)), reason="length")
-    yield "no reason", chunk(choice(call)) + _DONE
+    yield "no reason", chunk(choice(call)) + DONE
     yield "no reason and no end", chunk(choice(call))
     yield "a call after the reason", chat() + chunk(choice(call))
-    yield "a call after the end", chat() + chunk(choice(call)) + _DONE
+    yield "a call after the end", chat() + chunk(choice(call)) + DONE
     yield "a call beside an error", chat(chunk(choice(call), error={"message": "busy"}))
     yield "a call in an error", chat(sse({"error": {"message": "busy", **call}}))
-    twice = b'{"id":"x","choices":[],"choices":[{"index":0,"delta":%s}]}' % _raw(call)
+    twice = b'{"id":"x","choices":[],"choices":[{"index":0,"delta":%s}]}' % raw_of(call)
     yield "choices twice", chat(b"data: " + twice + b"\n\n")
-    function = b'{"name":"read_file","name":"send_money","arguments":%s}' % _raw(ARGUMENTS)
+    function = b'{"name":"read_file","name":"send_money","arguments":%s}' % raw_of(ARGUMENTS)
     named_twice = (
         b'{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":%s}]}}]}'
     )
     yield "a name twice", chat(b"data: " + named_twice % function + b"\n\n")
-    doubled: dict[str, Any] = {**_FUNCTION, "arguments": '{"to": "evil", "to": "me"}'}
+    doubled: dict[str, Any] = {**FUNCTION, "arguments": '{"to": "evil", "to": "me"}'}
     yield (
         "an argument twice",
         chat(chunk(choice({"tool_calls": [{**CHAT_CALL, "function": doubled}]}))),
@@ -253,20 +191,20 @@ def _chat_bodies() -> Iterator[tuple[str, Any]]:
         "function and custom",
         body({**said, "tool_calls": [{**CHAT_CALL, "custom": CUSTOM_CALL["custom"]}]}),
     )
-    yield "a legacy call", body({**said, "function_call": _FUNCTION})
+    yield "a legacy call", body({**said, "function_call": FUNCTION})
     yield (
         "two choices",
         {"choices": [*body(said)["choices"], {"index": 1, "message": {**said, **call}}]},
     )
-    yield "choices twice", b'{"choices":[{"message":%s}],"choices":[]}' % _raw(call)
+    yield "choices twice", b'{"choices":[{"message":%s}],"choices":[]}' % raw_of(call)
     yield "a call in an unknown member", body({**said, "extra": {"deep": [call]}})
     yield "a call in an annotation's neighbour", {**body(said), "x": [[[ITEM]]]}
     yield "calls as an object", body({**said, "tool_calls": CHAT_CALL})
-    yield "an object of a stream", {**_CHUNK, "choices": [choice(call)]}
+    yield "an object of a stream", {**CHUNK, "choices": [choice(call)]}
     yield "a stream", chat(chunk(choice(call)))
-    yield "a byte order mark", b"\xef\xbb\xbf" + _raw(body({**said, **call}))
+    yield "a byte order mark", b"\xef\xbb\xbf" + raw_of(body({**said, **call}))
     yield "UTF-16", json.dumps(body({**said, **call})).encode("utf-16")
-    yield "two bodies", _raw(body(said)) + _raw(body({**said, **call}))
+    yield "two bodies", raw_of(body(said)) + raw_of(body({**said, **call}))
     yield "an error beside choices", {**body({**said, **call}), "error": {"message": "x"}}
 
 
@@ -277,16 +215,16 @@ def _anthropic_streams() -> Iterator[tuple[str, bytes]]:
     yield "a call", messages(block(start, written))
     yield "a call with its input at once", messages(block(BLOCK))
     yield "two inputs", messages(block(BLOCK, {**written, "partial_json": '{"to": "me"}'}))
-    yield "content in message_start", messages(start={**_MESSAGE, "content": [BLOCK]})
-    yield "Content in message_start", messages(start={**_MESSAGE, "Content": [BLOCK]})
-    yield "tool_calls in message_start", messages(start={**_MESSAGE, "tool_calls": [CHAT_CALL]})
+    yield "content in message_start", messages(start={**MESSAGE, "content": [BLOCK]})
+    yield "Content in message_start", messages(start={**MESSAGE, "Content": [BLOCK]})
+    yield "tool_calls in message_start", messages(start={**MESSAGE, "tool_calls": [CHAT_CALL]})
     yield (
         "a second message_start",
-        messages(named({"type": "message_start", "message": {**_MESSAGE, "content": [BLOCK]}})),
+        messages(named({"type": "message_start", "message": {**MESSAGE, "content": [BLOCK]}})),
     )
     yield (
         "content in message_delta",
-        messages(named({"type": "message_delta", "delta": {"content": [BLOCK]}, "usage": _USAGE})),
+        messages(named({"type": "message_delta", "delta": {"content": [BLOCK]}, "usage": USAGE})),
     )
     yield "content in message_stop", messages(named({"type": "message_stop", "content": [BLOCK]}))
     yield "a block in a ping", messages(named({"type": "ping", "content_block": BLOCK}))
@@ -352,7 +290,7 @@ def _anthropic_streams() -> Iterator[tuple[str, bytes]]:
 
 def _anthropic_bodies() -> Iterator[tuple[str, Any]]:
     def body(*blocks: Any, **members: Any) -> dict[str, Any]:
-        return {**_MESSAGE, "content": list(blocks), "usage": _USAGE, **members}
+        return {**MESSAGE, "content": list(blocks), "usage": USAGE, **members}
 
     text = {"type": "text", "text": "Hm."}
     yield "a call", body(text, BLOCK)
@@ -365,7 +303,7 @@ def _anthropic_bodies() -> Iterator[tuple[str, Any]]:
     yield "a block within a text", body({**text, "content": [BLOCK]})
     yield "a block in an unknown member", body(text, extra={"a": [BLOCK]})
     yield "content as an object", {**body(), "content": BLOCK}
-    yield "content twice", b'{"content":[%s],"content":[]}' % _raw(BLOCK)
+    yield "content twice", b'{"content":[%s],"content":[]}' % raw_of(BLOCK)
     yield (
         "an argument twice",
         b'{"content":[{"type":"tool_use","id":"a","name":"send_money",'
@@ -380,10 +318,10 @@ def _responses_streams() -> Iterator[tuple[str, bytes]]:
     at = {"item_id": "fc_x", "output_index": 0}
     yield "a call", responses(added(empty), done(ITEM), output=[ITEM])
     for kind in ("created", "queued", "in_progress"):
-        begun = {**_RESPONSE, "output": [ITEM]}
+        begun = {**RESPONSE, "output": [ITEM]}
         yield f"a call in {kind}", responses(event(kind, response=begun))
     yield "a call in the first created", responses(begun=[ITEM])
-    yield "a call in done", responses(event("done", response={**_RESPONSE, "output": [ITEM]}))
+    yield "a call in done", responses(event("done", response={**RESPONSE, "output": [ITEM]}))
     yield "a call in completed only", responses(output=[ITEM])
     yield "a call in incomplete only", responses(output=[ITEM], ending="incomplete")
     yield "a call in failed", responses(output=[ITEM], ending="failed")
@@ -496,34 +434,34 @@ def _acting_items() -> Iterator[dict[str, Any]]:
 
 def _responses_bodies() -> Iterator[tuple[str, Any]]:
     said = {"id": "m", "type": "message", "role": "assistant", "content": []}
-    yield "a call", {**_RESPONSE, "output": [said, ITEM]}
-    yield "no output", {**_RESPONSE, "tool_calls": [CHAT_CALL]}
-    yield "Output", {**_RESPONSE, "output": [said], "Output": [ITEM]}
-    yield "choices", {**_RESPONSE, "output": [], "choices": [{"message": ITEM}]}
-    yield "output as an object", {**_RESPONSE, "output": ITEM}
-    yield "output twice", b'{"id":"r","output":[%s],"output":[]}' % _raw(ITEM)
-    yield "a call in a message", {**_RESPONSE, "output": [{**said, "content": [ITEM]}]}
-    yield "a call in an unknown member", {**_RESPONSE, "output": [said], "x": {"y": [ITEM]}}
+    yield "a call", {**RESPONSE, "output": [said, ITEM]}
+    yield "no output", {**RESPONSE, "tool_calls": [CHAT_CALL]}
+    yield "Output", {**RESPONSE, "output": [said], "Output": [ITEM]}
+    yield "choices", {**RESPONSE, "output": [], "choices": [{"message": ITEM}]}
+    yield "output as an object", {**RESPONSE, "output": ITEM}
+    yield "output twice", b'{"id":"r","output":[%s],"output":[]}' % raw_of(ITEM)
+    yield "a call in a message", {**RESPONSE, "output": [{**said, "content": [ITEM]}]}
+    yield "a call in an unknown member", {**RESPONSE, "output": [said], "x": {"y": [ITEM]}}
     yield (
         "an output beside the call",
         {
-            **_RESPONSE,
+            **RESPONSE,
             "output": [ITEM, {"type": "function_call_output", "call_id": "call_x", "output": "ok"}],
         },
     )
     yield (
         "an output in the call before it",
         {
-            **_RESPONSE,
+            **RESPONSE,
             "output": [
                 {**ITEM, "call_id": "a", "name": "read_file", "arguments": "{}", "output": "x"},
                 ITEM,
             ],
         },
     )
-    yield "an item without a type", {**_RESPONSE, "output": [{**ITEM, "type": None}]}
+    yield "an item without a type", {**RESPONSE, "output": [{**ITEM, "type": None}]}
     for item in _acting_items():
-        yield f"{item['type']}", {**_RESPONSE, "output": [item]}
+        yield f"{item['type']}", {**RESPONSE, "output": [item]}
 
 
 _CALLED = {

@@ -13,6 +13,8 @@ NOT_REFUSED = {
     "chat stream: a legacy call",
     "chat stream: legacy and new call",
     "chat stream: no reason",
+    "chat place in a stream: a name in pieces",
+    "responses place in a stream: a name in a space",
     "chat framing: CRLF",
     "chat body: a call",
     "anthropic stream: a call",

@@ -6,7 +6,7 @@ not listed counts as a call.
 
 from taskshield.adapters.parsing.json_reader import Field
 from taskshield.adapters.proxy.exchange import Body
-from taskshield.adapters.proxy.strict_json import check_members, kind_of
+from taskshield.adapters.proxy.strict_json import check_has_no_call, check_members, kind_of
 
 CLIENT_RUN = frozenset({"tool_use"})
 TEXTS = frozenset({"text"})
@@ -66,6 +66,9 @@ def check_block(field: Field) -> None:
         check_members(field, "input")
     elif kind in TEXTS | REASONING:
         check_members(field)
+    elif kind in RESULTS | NOTES:
+        for member in field.members():
+            check_has_no_call(member)
 
 
 def _is_result(block: Body) -> bool:
