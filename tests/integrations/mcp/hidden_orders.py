@@ -4,8 +4,10 @@ Plain data, without the SDK, because the server that sends it has to start at on
 """
 
 import base64
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,8 +49,19 @@ def said(text: str) -> bool:
 def reveals(message: object) -> bool:
     """Whether a reader of a message could put the order together, however it is written."""
     mark = _MARK.replace(" ", "")
-    rows = (_keys(message), _texts(message), _texts(message, _LABELS))
-    return any(mark in re.sub(r"[^a-z]", "", "".join(row).lower()) for row in rows)
+    rows = (_keys(message), _texts(message), _texts(message, _LABELS), *_members_by_name(message))
+    return any(
+        mark in re.sub(r"[^a-z]", "", reading.lower()) for row in rows for reading in _read(row)
+    )
+
+
+def _read(row: Iterable[str]) -> Iterator[str]:
+    """Texts one after the other: as they are, decoded one by one, and decoded together."""
+    texts = list(row)
+    together = "".join(texts)
+    yield together
+    yield "".join(each for text in texts for each in (*_decoded(text), ""))
+    yield from _decoded(together)
 
 
 def _keys(value: object) -> Iterator[str]:
@@ -61,13 +74,34 @@ def _keys(value: object) -> Iterator[str]:
 def _texts(value: object, without: frozenset[str] = frozenset()) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-        yield from _decoded(value)
+        with suppress(ValueError):
+            yield from _texts(
+                json.loads(value, object_pairs_hook=lambda pairs: [*map(list, pairs)])
+            )
     if isinstance(value, dict):
         value = {key: member for key, member in value.items() if key not in without}
     members = _members(value)
-    yield "".join(chr(each) for each in members if isinstance(each, int) and each > 8)
+    yield "".join(map(_letter, members))
     for each in members:
         yield from _texts(each, without)
+
+
+def _letter(value: object) -> str:
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value)
+    return chr(int(value)) if isinstance(value, int | float) and 8 < value < 0x110000 else ""
+
+
+def _members_by_name(message: object) -> Iterator[Iterator[str]]:
+    for name in ("w", "name", "title", "type", "text", "blob", "uri", "src", "x"):
+        yield _texts_of(message, name)
+
+
+def _texts_of(value: object, name: str) -> Iterator[str]:
+    if isinstance(value, dict) and name in value:
+        yield from _texts(value[name])
+    for each in _members(value):
+        yield from _texts_of(each, name)
 
 
 def _members(value: object) -> list[object]:
@@ -78,12 +112,11 @@ def _members(value: object) -> list[object]:
 
 def _decoded(value: str) -> Iterator[str]:
     value = value.rpartition(",")[2]
-    if len(value) > 40 and re.fullmatch(r"[0-9a-f]+", value):
+    if re.fullmatch(r"[0-9a-fA-F]+", value) and len(value) % 2 == 0:
         yield bytes.fromhex(value).decode("utf-8", "ignore")
-    elif len(value) > 40 and re.fullmatch(r"[A-Za-z0-9+/=]+", value):
+    elif re.fullmatch(r"[A-Za-z0-9+/=]{4,}", value) and len(value) % 4 != 1:
         data = base64.b64decode(value + "==")
-        yield data.decode("utf-8", "ignore")
-        yield data.decode("utf-16", "ignore")
+        yield data.replace(b"\0", b"").decode("utf-8", "ignore")
 
 
 def _result(**members: Any) -> Scene:
@@ -396,4 +429,96 @@ NOTICES: dict[str, Scene] = {
     "unknown notification": _notice("desk/knock", words=ORDER),
 }
 
-SCENES = {**RESULTS, **QUESTIONS, **ERRORS, **OFFERS, **NOTICES}
+
+def _blob(data: bytes) -> Scene:
+    coded = base64.b64encode(data).decode()
+    return _content({"type": "resource", "resource": {"uri": "u:", "blob": coded}})
+
+
+def _links(**members: list[str]) -> Scene:
+    (name, words), *_ = members.items()
+    link = {"type": "resource_link", "uri": "u:", "name": "n"}
+    return _content(*({**link, name: word} for word in words))
+
+
+CODES = [ord(letter) for letter in ORDER]
+PIECES = [BLOB[at : at + 8] for at in range(0, len(BLOB), 8)]
+
+SPREAD: dict[str, Scene] = {
+    "codes, a list for each word": _data({"x": [[ord(letter) for letter in w] for w in WORDS]}),
+    "codes as texts": _data({"x": [str(code) for code in CODES]}),
+    "codes as decimal numbers": _data({"x": [float(code) for code in CODES]}),
+    "base64 in the elements of a list": _data({"x": PIECES}),
+    "base64 in blocks": _content(*map(block, PIECES)),
+    "letters in a list": _data({"x": list(ORDER)}),
+    "letters in members": _data({str(at): letter for at, letter in enumerate(ORDER)}),
+    "a word in each row": _data({"rows": [{"w": word} for word in WORDS]}),
+    "a word in each row, among others": _data(
+        {"rows": [{"n": at, "w": word, "t": "x"} for at, word in enumerate(WORDS)]}
+    ),
+    "a word in each list of a list": _data({"rows": [[word] for word in WORDS]}),
+    "a word in each name": _links(name=WORDS),
+    "a word in each title": _links(title=WORDS),
+    "a word in each type": _content(*({"type": word, "text": "ok"} for word in WORDS)),
+    "a word in each key of a list of objects": _data([{word: 1} for word in WORDS]),
+    "a word in each flag": _data({word: True for word in WORDS}),
+    "a word in each resource": Scene(
+        method="resources/read", result={"contents": [{"uri": "u:", "text": w} for w in WORDS]}
+    ),
+    "a word in each blob": Scene(
+        method="resources/read",
+        result={
+            "contents": [
+                {"uri": "u:", "blob": base64.b64encode(word.encode()).decode()} for word in WORDS
+            ]
+        },
+    ),
+    "a word in each title of a choice": _schema(
+        properties={"a": {"oneOf": [{"const": str(at), "title": w} for at, w in enumerate(WORDS)]}}
+    ),
+    "a word in each name of a choice": _schema(properties={"a": {"enumNames": WORDS}}),
+    "a word in each title of a form": _question(
+        "elicitation/create",
+        message="x",
+        requestedSchema={"properties": {"a": {"oneOf": [{"title": word} for word in WORDS]}}},
+    ),
+}
+"""An order in pieces."""
+
+ENCODED: dict[str, Scene] = {
+    "blob in UTF-32": _blob(ORDER.encode("utf-32-le")),
+    "blob in UTF-32, from the other end": _blob(ORDER.encode("utf-32-be")),
+    "blob in UTF-16, from the other end": _blob(ORDER.encode("utf-16-be")),
+    "JSON in JSON in JSON": _content(
+        block(json.dumps({"a": json.dumps({"b": json.dumps({"c": BLOB})})}))
+    ),
+    "JSON with two equal keys": _content(block(f'{{"a": "{BLOB}", "a": 1}}')),
+    "address that is data": _content(
+        {"type": "resource_link", "uri": f"data:text/plain;base64,{BLOB}"}
+    ),
+    "icon of a link": _content({"icons": [{"src": f"data:image/png;base64,{BLOB}"}]}),
+    "icon of a tool": _tool(icons=[{"src": f"data:text/html;base64,{BLOB}"}]),
+    "description in base64": _tool(description=BLOB),
+    "codes in a tool": _tool(remark=CODES),
+    "default in base64": _schema(properties={"a": {"default": BLOB}}),
+    "instructions in base64": Scene(method="initialize", result={**HELLO, "instructions": BLOB}),
+    "log in base64": _notice("message", level="info", data=BLOB),
+    "progress in base64": _notice("progress", progressToken="t", progress=1, message=BLOB),
+    "sampling in base64": _question(
+        "sampling/createMessage", messages=[{"role": "user", "content": block(BLOB)}], maxTokens=9
+    ),
+    "error in base64": Scene(error={"code": 7, "message": BLOB}),
+    "data of an error in base64": Scene(error={"code": 7, "message": "no", "data": {"x": BLOB}}),
+    "key in base64": _data({BLOB: 1}),
+    "metadata in base64": _content(block("x"), _meta={"a": BLOB}),
+    "hexadecimal, in capitals": _data({"x": ORDER.encode().hex().upper()}),
+    "size of a link": _content({"type": "resource_link", "uri": "u:", "size": ORDER}),
+    "priority": _content({**block("x"), "annotations": {"priority": ORDER}}),
+    "state of a task in its result": _result(resultType="task", task={"statusMessage": ORDER}),
+    "role of a prompt": Scene(
+        method="prompts/get", result={"messages": [{"role": ORDER, "content": block("x")}]}
+    ),
+}
+"""An order in an encoding, or in a member that seldom has words."""
+
+SCENES = {**RESULTS, **QUESTIONS, **ERRORS, **OFFERS, **NOTICES, **SPREAD, **ENCODED}

@@ -74,11 +74,27 @@ def decoded(text: str, *, shortest: int = _SHORTEST) -> str | None:
     return found
 
 
+def word_behind(text: str) -> str | None:
+    """The word or two behind base64, at a place where nothing else may stand."""
+    content = _bytes(text) if len(text) <= _HEAD else None
+    word = None if content is None else content.decode("utf-8", "replace")
+    return word if word is not None and word.isprintable() else None
+
+
 def spelled(numbers: Sequence[object]) -> str | None:
-    """The text that a list of character codes or bytes spells."""
-    if len(numbers) < _SHORTEST or not all(_is_code(each) for each in numbers):
+    """The text that a list of character codes or bytes spells, or a list of such lists."""
+    codes: list[int] = []
+    for each in numbers:
+        if isinstance(each, list):
+            found = list(map(_code, each))
+            codes += [32] if codes else []
+        else:
+            found = [_code(each)]
+        if 0 in found:
+            return None
+        codes += found
+    if len(codes) < _SHORTEST:
         return None
-    codes = [each for each in numbers if isinstance(each, int)]
     if max(codes) < 256 and (read := _read(bytes(codes))) is not None:
         return read
     text = "".join(map(chr, codes))
@@ -149,13 +165,18 @@ def _bytes(text: str) -> bytes | None:
 
 
 def _read(content: bytes) -> str | None:
-    wide = content.count(0) * 3 > len(content)  # every other byte of Latin letters in UTF-16
-    if wide:
-        encodings = ["utf-16-le", "utf-16-be"]
-    else:
-        encodings = ["utf-16" if content[:2] in _WIDE_MARKS else "utf-8-sig"]
-    texts = (content.decode(encoding, "replace").removeprefix("\ufeff") for encoding in encodings)
-    return next((text for text in texts if _reads(text)), None)
+    text = content.decode(_encoding_of(content), "replace").removeprefix("\ufeff")
+    return text if _reads(text) else None
+
+
+def _encoding_of(content: bytes) -> str:
+    """Latin letters have a zero in every other byte in UTF-16, and three of four in UTF-32."""
+    zeros, odd = content.count(0), content[1::2].count(0)
+    if zeros * 3 <= len(content):
+        return "utf-16" if content[:2] in _WIDE_MARKS else "utf-8-sig"
+    if zeros * 3 > len(content) * 2:
+        return "utf-32-le" if content[:1] != b"\x00" else "utf-32-be"
+    return "utf-16-le" if odd * 2 > zeros else "utf-16-be"
 
 
 def _reads(text: str) -> bool:
@@ -169,5 +190,11 @@ def _reads(text: str) -> bool:
     return blanks > 0 or letters * 2 <= len(text.encode("utf-8", "replace")) or letters > 24
 
 
-def _is_code(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 8 < value < 0x110000
+def _code(value: object) -> int:
+    """The character code that a value is, also as a text or a decimal number; 0 for all else."""
+    if isinstance(value, str) and len(value) < 8 and value.isascii() and value.isdecimal():
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    coded = isinstance(value, int) and not isinstance(value, bool) and 8 < value < 0x110000
+    return value if coded and isinstance(value, int) else 0

@@ -27,6 +27,7 @@ _MOST_IN_NAME = 4
 _GLUE = re.compile(r"[_-]++|(?<=[a-z])(?=[A-Z])")
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W\d_][\w'’-]{0,30}[.,:;!?]{0,2}")
+_PIECE = re.compile(r"[A-Za-z0-9+/_=-]++\s?")
 _FEWEST_WORDS = 4
 """So many elements that are a word each are one sentence."""
 
@@ -116,7 +117,7 @@ class _Walk:
         return value if self._change(plain) == plain else self._gone
 
     def _list(self, elements: list[object], noted: bool) -> list[object]:
-        together = _sentence(elements) or spelled(elements)
+        together = _sentence(elements) or spelled(elements) or _in_pieces(elements)
         if together is None:
             return [self.value(element, noted=noted) for element in elements]
         new, block = self._instead(elements, together), elements[0]
@@ -207,17 +208,30 @@ def words_of_key(key: str) -> str | None:
     return key if " " in key else _GLUE.sub(" ", key)
 
 
+def _in_pieces(elements: Sequence[object]) -> str | None:
+    """The text whose encoding was cut into the elements of a list, or into blocks of text in it."""
+    pieces = [_text_of(element) for element in elements]
+    if len(pieces) < 2 or not all(piece and _PIECE.fullmatch(piece) for piece in pieces):
+        return None
+    return decoded("".join(filter(None, pieces)))
+
+
+def _text_of(element: object) -> str | None:
+    """A text, or that of a block which has nothing else to say."""
+    if isinstance(element, dict) and element.keys() == {"type", "text"}:
+        labelled = provider_blocks.is_label("type", element["type"])
+        element = element["text"] if labelled else None
+    return element if isinstance(element, str) else None
+
+
 def _sentence(elements: Sequence[object]) -> str | None:
     """The sentence whose words are the elements of a list, or blocks of text in it."""
     if len(elements) < _FEWEST_WORDS:
         return None
     words: list[str] = []
     for element in elements:
-        word = element
-        if isinstance(element, dict) and element.keys() == {"type", "text"}:
-            labelled = provider_blocks.is_label("type", element["type"])
-            word = element["text"] if labelled else None
-        if not isinstance(word, str) or _WORD.fullmatch(word.strip()) is None:
+        word = _text_of(element)
+        if word is None or _WORD.fullmatch(word.strip()) is None:
             return None
         words.append(word.strip())
     return " ".join(words)

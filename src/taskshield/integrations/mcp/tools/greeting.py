@@ -38,7 +38,7 @@ async def reviewed(reviewer: Reviewer, greeting: Mapping[str, Any], *more: str) 
 
 
 async def _instructions(reviewer: Reviewer, text: str) -> str:
-    verdict = await reviewer.verdict([text])
+    verdict = await reviewer.about(text)
     if verdict == "clean":
         return text
     _log.warning("withheld the instructions of the wrapped server: %s", verdict)

@@ -17,7 +17,7 @@ from taskshield.adapters.parsing.tool_output import (
 )
 from taskshield.core.errors import WireFormatError
 from taskshield.core.messages import Opaque, Text
-from taskshield.integrations.mcp.words.joints import across, is_fragment, shown
+from taskshield.integrations.mcp.words.joints import ROW, across, columns, is_word, shown
 from taskshield.integrations.mcp.words.spelling import readings, spelled
 
 DATA = "structuredContent"
@@ -31,8 +31,6 @@ _MEMBERS = frozenset(
 )
 """Usual names of members in MCP."""
 _LONGEST_KEY = 10_000
-_ROW = 4
-"""Fewest keys of an object that may be a sentence together. Of its texts, more are needed."""
 _MOST_TEXTS = 50_000
 """Most texts, keys included, in one message of a server."""
 
@@ -90,19 +88,16 @@ def _beside(value: Any) -> Iterator[str]:
         for key in own:
             yield from readings(key) if words_of_key(key) is None else ()
         keys = [spelled(key) if key.isascii() else key for key in own]
-        if len(keys) >= _ROW:
+        if len(keys) >= ROW:
             yield from across(keys)
-        words = [word for word in value.values() if isinstance(word, str) and _is_word(word)]
-        if len(words) > _ROW:
+        words = [word for word in value.values() if isinstance(word, str) and is_word(word)]
+        if len(words) > ROW:
             yield from across(words)
         for member in value.values():
             yield from _beside(member)
     elif isinstance(value, list):
         rows = [text for element in value if (text := shown(element))]
         yield from across(rows, loose=not all(isinstance(element, str) for element in value))
+        yield from columns(value)
         for element in value:
             yield from _beside(element)
-
-
-def _is_word(text: str) -> bool:
-    return is_fragment(text) and len(text.split(None, 1)) == 1

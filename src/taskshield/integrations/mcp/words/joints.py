@@ -5,6 +5,9 @@ Pure, and linear in the length of the texts.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from taskshield.adapters.parsing.encoded_text import decoded, word_behind
 
 _END = re.compile(r"[.!?](?=\s|$)|[\n。！？]")
 """The end of a sentence."""
@@ -13,6 +16,10 @@ _REACH = 500
 """Longest part of a text that is read together with its neighbour."""
 _FRAGMENT = 3
 """Most words of a text that is no sentence."""
+ROW = 4
+"""Fewest words that may be a sentence together; in objects and columns more are needed."""
+_KEYS = object()
+"""The place of the keys of objects with one member each."""
 _SYLLABLE = 3
 """Longest average text that may be part of a word."""
 
@@ -53,7 +60,33 @@ def shown(element: object) -> str | None:
         return None
     if isinstance(element.get("text"), str):
         return str(element["text"])
+    if isinstance(element.get("blob"), str):
+        blob = str(element["blob"])
+        return word_behind(blob) or decoded(blob)
     return shown(element.get("content")) or shown(element.get("resource"))
+
+
+def columns(elements: list[Any]) -> Iterator[str]:
+    """What single words say that stand under each other in the elements of a list."""
+    found: dict[object, list[str]] = {}
+    for element in elements:
+        if isinstance(element, Mapping):
+            members: Iterable[tuple[object, object]] = element.items()
+            if len(element) == 1:
+                found.setdefault(_KEYS, []).extend(element)
+        else:
+            members = enumerate(element) if isinstance(element, list) else ()
+        for place, member in members:
+            if isinstance(member, str) and is_word(member):
+                found.setdefault(place, []).append(member)
+    for words in found.values():
+        if len(words) > ROW and len(set(words)) * 2 > len(words):  # sentences repeat few words
+            yield from across(words)
+
+
+def is_word(text: str) -> bool:
+    """Whether a text is one word, or what stands between words."""
+    return bool(text) and is_fragment(text) and len(text.split(None, 1)) <= 1
 
 
 def _together(pieces: list[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from taskshield.adapters.parsing import encoded_text
 from taskshield.adapters.parsing.json_reader import Field, checked
 from taskshield.core.errors import WireFormatError
-from taskshield.integrations.mcp.words.joints import across, is_fragment, shown
+from taskshield.integrations.mcp.words.joints import ROW, across, columns, is_fragment, shown
 from taskshield.integrations.mcp.words.spelling import readings, spelled
 
 _SCHEMA_TYPES = frozenset(
@@ -39,8 +39,6 @@ _MEMBERS = frozenset(
 _DIALECT = re.compile(r"https?://json-schema\.org/(?:draft[\d/-]{0,12}/)?schema#?", re.ASCII)
 _LONGEST = 200_000
 """Most characters of an offer."""
-_ROW = 4
-"""Fewest short texts side by side that may be a sentence together."""
 
 
 def sentences_of(offer: object) -> list[str]:
@@ -72,6 +70,7 @@ def _said(value: Any, key: str) -> Iterator[str]:
             yield from _read(value)
     elif isinstance(value, list):
         yield from _row([text for element in value if (text := shown(element))])
+        yield from columns(value)
         numbers = encoded_text.spelled(value)
         yield from () if numbers is None else [numbers]
         for element in value:
@@ -92,7 +91,7 @@ def _read(text: str) -> list[str]:
 def _row(texts: list[str]) -> Iterator[str]:
     """What short texts side by side say together."""
     short = [text for text in texts if is_fragment(text)]
-    if len(short) >= _ROW:
+    if len(short) >= ROW:
         yield from across(short)
 
 
