@@ -7,6 +7,7 @@ from inspect import iscoroutine
 from typing import Any, TypeVar, cast
 
 from taskshield.adapters.conversations import anthropic_messages, openai_chat
+from taskshield.adapters.parsing.tool_output import in_clear
 from taskshield.api.background_loop import BackgroundLoop
 from taskshield.core.decisions import Decision
 from taskshield.core.instructions import TaskSet
@@ -24,6 +25,8 @@ AnyToolCall = ToolCall | Mapping[str, Any]
 
 class AsyncSession(EngineSession):
     """One guarded conversation. Make it with `AsyncShield.session`."""
+
+    _in_clear = staticmethod(in_clear)
 
     async def assistant(
         self, text: str | None = None, tool_calls: Iterable[AnyToolCall] = ()
@@ -112,7 +115,7 @@ class Session:
                 run = partial(function, *args, **kwargs)
                 checks = _AwaitableChecks(self._session, self._loop)
                 arguments = arguments_of(function, args, kwargs)
-                return await guarded_call(checks, spec.name, arguments, run)
+                return await guarded_call(checks, spec.name, arguments, run, in_clear)
 
             return guarded_async
 
@@ -127,7 +130,7 @@ class Session:
 
             checks = _BlockingChecks(self._session, self._loop)
             arguments = arguments_of(function, args, kwargs)
-            return without_waiting(guarded_call(checks, spec.name, arguments, run))
+            return without_waiting(guarded_call(checks, spec.name, arguments, run, in_clear))
 
         return guarded
 

@@ -50,6 +50,9 @@ class EngineSession:
     while a judge reads a message of the user, because it may change the tasks.
     """
 
+    _in_clear: Callable[[str], str] = staticmethod(str)
+    """Gives the text of a tool's result with its encoded words in the clear."""
+
     def __init__(
         self,
         *,
@@ -172,7 +175,9 @@ class EngineSession:
                 run = partial(function, *args, **kwargs)
             else:
                 run = partial(asyncio.to_thread, function, *args, **kwargs)
-            return await guarded_call(self, spec.name, arguments_of(function, args, kwargs), run)
+            return await guarded_call(
+                self, spec.name, arguments_of(function, args, kwargs), run, self._in_clear
+            )
 
         return guarded
 

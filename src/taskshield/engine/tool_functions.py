@@ -30,8 +30,16 @@ async def guarded_call(
     name: str,
     arguments: Mapping[str, object],
     run: Callable[[], Awaitable[object]],
+    in_clear: Callable[[str], str],
 ) -> object:
     """Run a tool between its two checks.
+
+    Args:
+        checks: The checks.
+        name: The tool.
+        arguments: What it is called with.
+        run: Calls it.
+        in_clear: Reads a result that is a text: gives it with its encoded words in the clear.
 
     Returns:
         The tool's own result, if it passed unchanged and is plain JSON data. Otherwise a text for
@@ -57,7 +65,7 @@ async def guarded_call(
         if failed.content == text:
             raise
         raise ToolOutputRejected(failed.content) from None
-    text = as_text(result)
+    text = in_clear(as_text(result))
     passed = await checks.tool_output(call_id, text)
     # Only the text was checked; an object that is not plain data may say more than its text.
     return result if passed.content == text and _is_plain(result) else passed.content

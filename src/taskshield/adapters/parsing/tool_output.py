@@ -60,6 +60,11 @@ def text_parts(text: str) -> Iterator[Part]:
     return output_parts(Field(value=text, key="output"))
 
 
+def in_clear(text: str) -> str:
+    """A text as an agent understands it: JSON in it has its encoded words in the clear."""
+    return _in_clear(text, lambda kind: None)
+
+
 def with_changed_words(field: Field, change: Callable[[str], str], *, gone: str) -> object:
     """The same output with each of its texts changed, in the order in which they are read.
 
