@@ -49,8 +49,9 @@ def returned_by(part: types.Part) -> Returned | None:
     if part.code_execution_result is not None:
         result = part.code_execution_result
         return Returned(value=result.output, answers=result.id)
-    if part.tool_response is not None:
-        return Returned(value=part.tool_response.response, answers=part.tool_response.id)
+    at_provider = getattr(part, "tool_response", None)  # not in all versions of google-genai
+    if at_provider is not None:
+        return Returned(value=at_provider.response, answers=at_provider.id)
     return None
 
 
