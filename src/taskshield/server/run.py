@@ -17,7 +17,7 @@ from taskshield.server.access.local_requests import check_binding, is_loopback
 from taskshield.server.access.login_link import LoginLink
 from taskshield.server.app import create_app
 from taskshield.server.http.slow_clients import Connection
-from taskshield.server.operations import logs, telemetry
+from taskshield.server.operations import logs, process_memory, telemetry
 from taskshield.server.services import Services
 from taskshield.server.sessions.configured_store import open_configured
 from taskshield.server.uvicorn_internals import ReportingServer
@@ -60,6 +60,7 @@ def serve(settings: Settings, announce: Announce, *, config: str | None = None) 
         ConfigError: A setting is wrong, or the address cannot be used.
         StoreError: The database cannot be used.
     """
+    process_memory.prepare()
     logs.configure()
     telemetry.configure()
     with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
@@ -96,7 +97,12 @@ async def _serve(settings: Settings, announce: Announce, config: str | None) -> 
                 host, port, needs_key, None if link is None else link.fragment
             ),
         )
-        await running.serve(sockets=[listening_socket])
+        process_memory.settle()
+        keeping = asyncio.create_task(process_memory.keep_small())
+        try:
+            await running.serve(sockets=[listening_socket])
+        finally:
+            keeping.cancel()
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
