@@ -3,7 +3,7 @@
 Python's collector looks at every container there is when it collects the oldest generation, and no
 request gets a turn meanwhile. By itself it does so whenever a large request has made many objects,
 most of which are soon gone without it. Here it does so once memory has grown, and now and then.
-What is freed goes back to the system: glibc would keep a heap for each thread and fill it with gaps.
+What is freed goes back to the system. glibc would keep a heap for each thread, full of gaps.
 """
 
 import asyncio

@@ -5,7 +5,8 @@ as clean ones, in linear time.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from enum import Flag, auto
 
 from taskshield.judges.embedded.text.control_characters import resolved
 from taskshield.judges.embedded.text.tracked_text import BREAK, Edit
@@ -13,7 +14,7 @@ from taskshield.judges.embedded.text.tracked_text import BREAK, Edit
 LONG_VALUE = 80
 """Values from this length on are separated from their key."""
 
-_JSON = re.compile(r'[{\[,]\s*"(?:[^"\\\n]|\\.){0,100}"\s*[:,\]]|\A\s*"(?s:.)*"\s*\Z')
+_JSON = re.compile(r'[{\[,]\s*"(?:[^"\\\n]|\\.){0,100}"\s*[:,\]]')
 _PYTHON = re.compile(r"[{\[(,]\s*'(?:[^'\\\n]|\\.){0,100}'\s*[:,\])]")
 _YAML = re.compile(r'^[ ]{0,80}(?:- )*(?:[\w .-]{1,60}: |- )"', re.MULTILINE)
 _ESCAPE = (
@@ -50,14 +51,38 @@ _WITH_JSON = re.compile(_ESCAPE + _STRICT + _JSON_STRUCTURE + ")")
 _WITH_PYTHON = re.compile(_ESCAPE + _STRICT + _PYTHON_STRUCTURE + ")")
 
 
-def is_structured(text: str) -> bool:
-    """Whether a text has signs of JSON, YAML with quotes, or Python literals."""
-    return bool(_JSON.search(text) or _PYTHON.search(text) or _YAML.search(text))
+class Signs(Flag):
+    """What a text has that shows how to read its quotes and escapes."""
+
+    NONE = 0
+    ESCAPE = auto()
+    DOUBLED = auto()
+    JSON = auto()
+    PYTHON = auto()
+    YAML = auto()
+
+    @property
+    def nested(self) -> bool:
+        """Whether there may be JSON, YAML or Python literals with escapes in it."""
+        return bool(self & Signs.ESCAPE and self & (Signs.JSON | Signs.PYTHON | Signs.YAML))
 
 
-def edits(text: str) -> Iterator[Edit]:
-    """Resolve escapes and separate the values."""
-    pattern = _pattern(text)
+def signs(parts: Sequence[str]) -> Signs:
+    """The signs of a text that is given in parts, which may overlap."""
+    found = Signs.JSON if _is_one_string(parts[0], parts[-1]) else Signs.NONE
+    for part in parts:
+        found |= _signs(part)
+    return found
+
+
+def edits(text: str, found: Signs | None = None) -> Iterator[Edit]:
+    """Resolve escapes and separate the values.
+
+    Args:
+        text: A text, or a part of one.
+        found: The signs of the whole text; those of this text where not given.
+    """
+    pattern = _pattern(signs([text]) if found is None else found)
     if pattern is None:
         return
     for match in pattern.finditer(text):
@@ -69,16 +94,32 @@ def edits(text: str) -> Iterator[Edit]:
         yield Edit(start, end, _meaning(kind, match[0]))
 
 
-def _pattern(text: str) -> re.Pattern[str] | None:
-    if not any(sign in text for sign in "\\\"'"):
-        return None
-    if _PYTHON.search(text):
+def _signs(text: str) -> Signs:
+    found = Signs.NONE
+    if "\\" in text:
+        found |= Signs.ESCAPE
+    elif '"' not in text and "'" not in text:
+        return found
+    for sign, pattern in ((Signs.PYTHON, _PYTHON), (Signs.JSON, _JSON), (Signs.YAML, _YAML)):
+        if pattern.search(text):
+            found |= sign
+    return found | Signs.DOUBLED if "''" in text else found
+
+
+def _is_one_string(first: str, last: str) -> bool:
+    """Whether a text that begins and ends so is one JSON string."""
+    begin, end = first.lstrip(), last.rstrip()
+    return begin[:1] == '"' == end[-1:] and (first is not last or len(first.strip()) > 1)
+
+
+def _pattern(found: Signs) -> re.Pattern[str] | None:
+    if found & Signs.PYTHON:
         return _WITH_PYTHON  # knows double quotes as well
-    if _JSON.search(text):
+    if found & Signs.JSON:
         return _WITH_JSON
-    if "\\" not in text:
-        return _DOUBLED if "''" in text else None
-    return _ESCAPED if _YAML.search(text) else _PLAIN
+    if not found & Signs.ESCAPE:
+        return _DOUBLED if found & Signs.DOUBLED else None
+    return _ESCAPED if found & Signs.YAML else _PLAIN
 
 
 def _meaning(kind: str, found: str) -> str:

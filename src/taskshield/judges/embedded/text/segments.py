@@ -6,7 +6,7 @@ Owns what a segment is and the order of the steps, not which segments direct the
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from taskshield.core import deadline
 from taskshield.judges.embedded.grammar.run_ons import run_on_starts
@@ -19,6 +19,7 @@ from taskshield.judges.embedded.text import (
     markup,
     obfuscation,
 )
+from taskshield.judges.embedded.text.long_texts import Part, parts
 from taskshield.judges.embedded.text.tracked_text import BREAK, Disguises, Edit, LinkEdit, Rewriting
 
 _NESTINGS = 3
@@ -52,57 +53,88 @@ def segments(text: str) -> tuple[Segment, ...]:
 
 
 def _found(text: str) -> tuple[Segment, ...]:
-    steps = _steps(text)
-    readable = steps[-1].text if steps else text
     found: list[Segment] = []
     floor = 0
-    for start, end in _pieces(readable):
-        deadline.check()
-        words = " ".join(readable[start:end].split())
-        left, right, disguised = start, end, False
-        for step in reversed(steps):
-            disguised = disguised or step.undoes(left, right)
-            left, right = step.start(left), step.end(right)
-        left = max(left, floor)
-        if left < right:
-            found.append(Segment(left, right, words, disguised))
-            floor = right
+    for part, reading in _readings(text):
+        for start, end, words, disguised in reading.segments():
+            left, right = max(part.left + start, floor), part.left + end
+            if left >= part.end:
+                break  # the next part has it
+            if left < right:
+                found.append(Segment(left, right, words, disguised))
+                floor = right
     return tuple(found)
 
 
 _remembered = lru_cache(maxsize=_KEPT)(_found)
 
 
-def _steps(text: str) -> list[Rewriting]:
-    steps: list[Rewriting] = []
+def _readings(text: str) -> Iterator[tuple[Part, "_Reading"]]:
+    """The parts of a text, each readable.
 
-    def apply(edits: Callable[[str], Iterable[Edit]], disguises: Disguises | None = None) -> None:
-        nonlocal text
-        step = Rewriting(text, edits(text), disguises)
-        if step.text != text:
-            steps.append(step)
-            text = step.text
-
-    def find_words() -> None:
-        apply(glued_words.mark_edits, glued_words.are_parted)
-        apply(glued_words.separated_edits, glued_words.are_parted)
-        apply(obfuscation.edits, _is_disguise)
-
-    apply(control_characters.edits, control_characters.are_hidden)
-    apply(literals.edits)
-    for _ in range(_NESTINGS - 1):
-        if "\\" not in text or not literals.is_structured(text):
+    How quotes and escapes are read depends on the whole text, so all parts are read up to there.
+    """
+    cut = list(parts(text))
+    readings = [_Reading(text[part.left : part.right]) for part in cut]
+    for reading in readings:
+        reading.apply(control_characters.edits, control_characters.are_hidden)
+    for nesting in range(_NESTINGS):
+        signs = literals.signs([reading.text for reading in readings])
+        if nesting and not signs.nested:
             break
-        apply(literals.edits)
-    # Before markup, which drops attributes without words and resolves encodings; and again after
-    # it, because entities spell letters. Lines come last: they cut and join wrapped text.
-    find_words()
-    bare = text
-    apply(markup.edits)
-    if text != bare:
-        find_words()
-    apply(lines.edits)
-    return steps
+        for reading in readings:
+            reading.apply(partial(literals.edits, found=signs))
+    for part in cut:
+        reading = readings.pop(0)
+        reading.finish()
+        yield part, reading
+
+
+class _Reading:
+    """A text on its way to a readable one."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._steps: list[Rewriting] = []
+
+    def apply(
+        self, edits: Callable[[str], Iterable[Edit]], disguises: Disguises | None = None
+    ) -> None:
+        """Take one step."""
+        step = Rewriting(self.text, edits(self.text), disguises)
+        if step.text != self.text:
+            self._steps.append(step)
+            self.text = step.text
+
+    def finish(self) -> None:
+        """Take the steps after control characters and literals.
+
+        Words are sought before markup, which drops attributes without words and resolves encodings;
+        and again after it, because entities spell letters. Lines come last: they cut and join
+        wrapped text.
+        """
+        self._find_words()
+        bare = self.text
+        self.apply(markup.edits)
+        if self.text != bare:
+            self._find_words()
+        self.apply(lines.edits)
+
+    def segments(self) -> Iterator[tuple[int, int, str, bool]]:
+        """The pieces of the readable text: place in the given text, words, whether disguised."""
+        for start, end in _pieces(self.text):
+            deadline.check()
+            words = " ".join(self.text[start:end].split())
+            left, right, disguised = start, end, False
+            for step in reversed(self._steps):
+                disguised = disguised or step.undoes(left, right)
+                left, right = step.start(left), step.end(right)
+            yield left, right, words, disguised
+
+    def _find_words(self) -> None:
+        self.apply(glued_words.mark_edits, glued_words.are_parted)
+        self.apply(glued_words.separated_edits, glued_words.are_parted)
+        self.apply(obfuscation.edits, _is_disguise)
 
 
 def _is_disguise(before: str, edit: Edit) -> bool:

@@ -4,6 +4,7 @@ Every step from raw tool output to readable text is a `Rewriting`. Only the ends
 ever mapped back, so a step costs time by its edits, not by its characters.
 """
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
@@ -37,26 +38,26 @@ class Rewriting:
         self, before: str, edits: Iterable[Edit], disguises: Disguises | None = None
     ) -> None:
         """Apply edits, which are in order and do not overlap."""
-        self._undone: list[int] = []
+        self._undone = array("q")
         parts: list[str] = []
-        self._edits: list[Edit] = []
-        self._starts: list[int] = []
-        self._shifts: list[int] = []
+        # Numbers and not edits: a long text has so many that the collector would pause for them.
+        self._left, self._right, self._starts, self._ends = (array("q") for _ in range(4))
         cursor = length = 0
         for edit in edits:
             deadline.check()
             parts.append(before[cursor : edit.start])
             parts.append(edit.text)
             length += edit.start - cursor
-            self._edits.append(edit)
+            self._left.append(edit.start)
+            self._right.append(edit.end)
             self._starts.append(length)
             if disguises is not None and disguises(before, edit):
                 self._undone.append(length)
             length += len(edit.text)
+            self._ends.append(length)
             cursor = edit.end
-            self._shifts.append(cursor - length)
         parts.append(before[cursor:])
-        self.text = "".join(parts) if self._edits else before
+        self.text = "".join(parts) if self._starts else before
 
     def undoes(self, start: int, end: int) -> bool:
         """Whether an edit between these positions of the text after showed disguised words."""
@@ -68,17 +69,15 @@ class Rewriting:
         index = bisect_right(self._starts, position) - 1
         if index < 0:
             return position
-        edit = self._edits[index]
-        if position < self._starts[index] + len(edit.text):
-            return edit.start
-        return position + self._shifts[index]
+        if position < self._ends[index]:
+            return self._left[index]
+        return position + self._right[index] - self._ends[index]
 
     def end(self, position: int) -> int:
         """Where the character before this position ended in the text before."""
         index = bisect_right(self._starts, position - 1) - 1
         if index < 0:
             return position
-        edit = self._edits[index]
-        if position <= self._starts[index] + len(edit.text):
-            return edit.end
-        return position + self._shifts[index]
+        if position <= self._ends[index]:
+            return self._right[index]
+        return position + self._right[index] - self._ends[index]
