@@ -11,11 +11,13 @@ from typing import Literal
 
 from taskshield.core.instructions import Span
 from taskshield.core.tools import name_words
+from taskshield.stores.secrets import stepwise
 from taskshield.stores.secrets.key_shapes import key_pattern
 
-_PRIVATE_KEY = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:[^-]++|-(?!----))*+(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?"
+_HYPHENS = "-----"
+_PRIVATE_KEY, _KEY_END = (
+    re.compile(rf"{_HYPHENS}{word} [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?{_HYPHENS}")
+    for word in ("BEGIN", "END")
 )
 _IN_URL = re.compile(r"://[^\s/?#:@\"'<>]{0,256}:([^\s/?#\"'<>]{1,256})@")
 
@@ -84,24 +86,35 @@ def is_secret_value(value: str, kind: NameKind) -> bool:
 
 
 def _places(text: str) -> Iterator[Span]:
-    for pattern in (key_pattern(), _PRIVATE_KEY):
-        yield from (_span(found) for found in pattern.finditer(text))
-    yield from (_span(found, 1) for found in _IN_URL.finditer(text))
-    lower = text.replace("İ", "i").lower()  # the only letter that becomes two
-    for found in _SCHEME.finditer(lower):
+    yield from map(_span, stepwise.matches(key_pattern(), text))
+    yield from _private_keys(text)
+    yield from (_span(found, 1) for found in stepwise.matches(_IN_URL, text))
+    lower = stepwise.lower(text)
+    for found in stepwise.matches(_SCHEME, lower):
         if _looks_random(text[found.start(1) : found.end(1)]):
             yield _span(found, 1)
     yield from _named(text, lower)
 
 
+def _private_keys(text: str) -> Iterator[Span]:
+    """Blocks up to the next five hyphens, with the line that ends them where there is one."""
+    begin = stepwise.search(_PRIVATE_KEY, text)
+    while begin is not None:
+        end = text.find(_HYPHENS, begin.end())
+        closing = None if end < 0 else _KEY_END.match(text, end)
+        end = len(text) if end < 0 else end if closing is None else closing.end()
+        yield Span(start=begin.start(), end=end)
+        begin = stepwise.search(_PRIVATE_KEY, text, end)
+
+
 def _named(text: str, lower: str) -> Iterator[Span]:
     """Values behind names of secrets."""
-    found = _NAMED.search(lower)
+    found = stepwise.search(_NAMED, lower)
     while found is not None:
         place = _value(text, found)
         if place is not None:
             yield place
-        found = _NAMED.search(lower, found.end() if place is None else place.end)
+        found = stepwise.search(_NAMED, lower, found.end() if place is None else place.end)
 
 
 def _value(text: str, found: re.Match[str]) -> Span | None:

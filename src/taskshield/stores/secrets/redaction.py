@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from taskshield.core.errors import WireFormatError
+from taskshield.core.json_limits import read_json
 from taskshield.core.messages import ToolCall
+from taskshield.stores.secrets import stepwise
 from taskshield.stores.secrets.patterns import is_secret_value, name_kind, secrets
 
 MARK = "[secret]"
@@ -24,10 +27,8 @@ _TEXTS = frozenset(
     " title default const enum examples".split()  # of the schemas of tools
 )
 """Members of stored values that hold free text. All others are names that refer to each other."""
-_TOKEN = re.compile(
-    r'"(?P<string>[^"\\]*+(?:\\.[^"\\]*+)*+)(?:"(?P<colon>\s*+:)?|(?P<open>\\?\Z))'
-    r"|(?P<number>-?[0-9][0-9.eE+-]*+)|[{}\]]"
-)
+_TOKEN = re.compile(r"(?P<quote>\")|(?P<number>-?[0-9][0-9.eE+-]*+)|[{}\]]")
+_COLON = re.compile(r'"\s*+:')
 
 
 def redacted(text: str) -> str:
@@ -92,9 +93,10 @@ def _data_edits(name: str, value: str, depth: int) -> list[_Edit]:
 
 
 def _is_json(text: str) -> bool:
+    """Whether it is JSON, and no more of it than can be read."""
     try:
-        json.loads(text)
-    except (ValueError, RecursionError):
+        read_json(text, strict=False)
+    except WireFormatError:
         return False
     return True
 
@@ -103,23 +105,29 @@ def _member_edits(text: str, in_member: _InMember) -> list[_Edit]:
     """What to change in a JSON text, which is read as tokens: no depth is too deep."""
     edits: list[_Edit] = []
     name = ""
-    for token in _TOKEN.finditer(text):
-        string, colon, number = token.group("string", "colon", "number")
-        if token["open"] is not None:
-            break  # a string without an end: no JSON
-        if string is not None:
-            value = string if "\\" not in string else json.loads(f'"{string}"')
-            inner = in_member("" if colon else name, value)
-            if inner:
-                literal = f'"{string}"'
-                end = token.start() + len(literal)
-                edits += _literal_edits(_Edit(token.start(), end, literal), value, inner)
-            if colon:
-                name = value
-        elif number is None:
+    token = stepwise.search(_TOKEN, text)
+    while token is not None:
+        start, end = token.span()
+        if token["quote"]:
+            end = stepwise.string_end(text, start + 1)
+            if end + text.startswith("\\", end) >= len(text):
+                break  # a string without an end: no JSON
+            if text[end] == '"':
+                colon = _COLON.match(text, end)
+                literal = text[start : end + 1]
+                value = literal[1:-1] if "\\" not in literal else stepwise.unescaped(literal[1:-1])
+                inner = in_member(name if colon is None else "", value)
+                if inner:
+                    edits += _literal_edits(_Edit(start, end + 1, literal), value, inner)
+                name = name if colon is None else value
+                end = end + 1 if colon is None else colon.end()
+            else:
+                end = start + 1  # a quote that begins no string
+        elif token["number"] is None:
             name = ""  # an object or a list ends, or another object begins
-        elif in_member(name, number):
-            edits.append(_Edit(token.start(), token.end(), json.dumps(MARK)))
+        elif in_member(name, token["number"]):
+            edits.append(_Edit(start, end, json.dumps(MARK)))
+        token = stepwise.search(_TOKEN, text, end)
     return edits
 
 
@@ -128,7 +136,7 @@ def _literal_edits(literal: _Edit, value: str, inner: list[_Edit]) -> list[_Edit
     shift = literal.start + 1
     if literal.text == f'"{value}"':  # nothing is escaped, so that every character has its place
         return [_Edit(edit.start + shift, edit.end + shift, edit.text) for edit in inner]
-    return [_Edit(literal.start, literal.end, json.dumps(_applied(value, inner)))]
+    return [_Edit(literal.start, literal.end, stepwise.escaped(_applied(value, inner)))]
 
 
 def _rename_calls(old: dict[str, Any], new: dict[str, Any]) -> None:
