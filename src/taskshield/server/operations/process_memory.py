@@ -10,6 +10,7 @@ import asyncio
 import ctypes
 import gc
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,6 +24,8 @@ _PERIOD = 30
 """Looks until the oldest generation is collected, whether memory has grown or not."""
 _GROWTH, _SOON = 64 * 1024 * 1024, 5
 """Bytes of growth after which fewer looks are enough."""
+_SPARED = 100
+"""Looks for each second that the last collection took: large requests may be under way."""
 _ARENAS, _MAPPED = (-8, 2), (-3, 256 * 1024)
 """For glibc: heaps at most, and bytes from which a block has pages of its own. See mallopt(3)."""
 _STATM = Path("/proc/self/statm")
@@ -48,14 +51,17 @@ def settle() -> None:
 
 async def keep_small() -> None:
     """Collect garbage and give memory back, as long as the process serves."""
-    smallest, looks = resident_bytes(), 0
+    smallest, looks, took = resident_bytes(), 0, 0.0
     while True:
         await asyncio.sleep(_PAUSE_S)
         looks += 1
         now = resident_bytes()
         smallest = min(smallest, now)
-        if looks >= (_SOON if now - smallest > _GROWTH else _PERIOD):
+        fewest = _SOON if now - smallest > _GROWTH else _PERIOD
+        if looks >= max(fewest, took * _SPARED):
+            began = time.perf_counter()
             gc.collect()
+            took = time.perf_counter() - began
             await asyncio.to_thread(give_back)
             smallest, looks = resident_bytes(), 0
 
