@@ -87,7 +87,13 @@ def create_app(
     open_bodies = OpenBodies(settings.server.limits)
     known = own_resources(settings, serves=True) if own is None else own
     metrics = Metrics()
-    metrics.show_sizes(lambda: {"request_bodies": open_bodies.bytes, **cache_sizes.sizes()})
+    metrics.show_sizes(
+        lambda: {
+            "request_bodies": open_bodies.bytes - open_bodies.answers,
+            "provider_answers": open_bodies.answers,
+            **cache_sizes.sizes(),
+        }
+    )
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

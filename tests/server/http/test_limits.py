@@ -91,6 +91,17 @@ def test_open_requests_share_their_bytes() -> None:
     bodies.hold(1_000)
 
 
+def test_answers_of_providers_share_the_bytes_of_open_requests() -> None:
+    bodies = OpenBodies(LimitSettings(open_bytes=1_000))
+    bodies.hold(300)
+    bodies.hold_answer(600)
+    with pytest.raises(RequestError):
+        bodies.hold_answer(600)
+    assert (bodies.bytes, bodies.answers) == (900, 600)
+    bodies.release(300, 600)
+    assert (bodies.bytes, bodies.answers) == (0, 0)
+
+
 def test_bytes_are_released_when_a_request_ends_however_it_ends() -> None:
     with served(limits={"open_bytes": 3_000, "body_bytes": 2_000}) as client:
         for body in (b" " * 1_900 + b"{}", b"[" * 1_900, b" " * 1_999 + b"{}", b"{}") * 5:

@@ -1,7 +1,7 @@
 """A round trip without sockets: a scripted provider, and all services in memory."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from taskshield.adapters.proxy.openai_chat import body as chat_format
@@ -102,6 +102,8 @@ def round_trip(
     judge: Judge | None = None,
     early: bool = False,
     rounds: int = 3,
+    check_s: float = 120.0,
+    hold: Callable[[int], None] = lambda count: None,
 ) -> RoundTrip:
     """A round trip in its first state."""
     store = Failing() if store is None else store
@@ -115,9 +117,10 @@ def round_trip(
         provider=provider,
         checker=checking,
         sessions=sessions,
-        requests=RequestCheck(sessions, removed_calls, forwarding),
+        requests=RequestCheck(sessions, removed_calls, forwarding, check_s),
         removed_calls=removed_calls,
         early_forwarding=forwarding,
         metrics=Metrics(),
+        check_s=check_s,
     )
-    return RoundTrip(services, client_request(wire_format, body))
+    return RoundTrip(services, client_request(wire_format, body), hold)

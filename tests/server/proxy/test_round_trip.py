@@ -479,3 +479,34 @@ def test_a_check_that_is_still_running_is_cancelled_with_the_round_trip(
         await check_nothing_is_left(provider)
 
     run(check())
+
+
+@pytest.mark.parametrize("body", [PLAIN, CLEAN], ids=["of the answer", "of the request"])
+def test_all_checks_of_a_message_list_together_have_a_time_limit(body: dict[str, Any]) -> None:
+    async def check() -> None:
+        judge, provider = Waiting(), ScriptedProvider(answering(ALIGNED))
+        trip = round_trip(provider, body, judge=judge, check_s=0.05)
+        await path_of(trip)
+        assert isinstance(trip.state, Failed) and isinstance(trip.state.error, RequestError)
+        assert (trip.state.error.problem.status, trip.state.error.problem.code) == (504, "timeout")
+        assert judge.cancelled
+        await check_nothing_is_left(provider)
+
+    run(check())
+
+
+@STREAMS
+def test_an_answer_that_does_not_fit_into_memory_is_given_up(streams: bool) -> None:
+    def hold(count: int) -> None:
+        raise RequestError(503, "busy", "The server holds as much as it may.")
+
+    async def check() -> None:
+        provider = ScriptedProvider(answering(ALIGNED, streams=streams))
+        trip = round_trip(provider, PLAIN, hold=hold)
+        _, sent = await path_of(trip)
+        assert isinstance(trip.state, Failed) and isinstance(trip.state.error, RequestError)
+        assert trip.state.error.problem.code == "busy"
+        assert streams is (b"holds as much as it may. The response was stopped." in sent)
+        await check_nothing_is_left(provider)
+
+    run(check())

@@ -142,7 +142,7 @@ def test_a_conversation_is_found_by_what_its_client_saw() -> None:
         visible = conversation(*asked.messages, shown)
         decisions = (*begun.decisions, *said.decisions)
         await first.finder.remember(
-            said.snapshot, [first.finder.name_of(visible), "response-1"], decisions
+            said.snapshot, [await first.finder.name_of(visible), "response-1"], decisions
         )
 
         second = checker(store) if hop else first
@@ -169,7 +169,7 @@ def test_answers_to_the_same_request_become_sessions_of_their_own() -> None:
             begun = await one.check_conversation(TENANT, asked, source=PROXY)
             visible = conversation(*asked.messages, answer)
             resume = ResumeKeys(
-                names=(one.finder.name_of(visible),),
+                names=(await one.finder.name_of(visible),),
                 decisions=begun.decisions,
                 unless=lambda decision: False,
             )

@@ -131,7 +131,7 @@ def test_names_depend_on_the_seed_the_tools_and_every_message() -> None:
     talk = conversation(user(), call())
     names = run(finder(MemoryStore()).names(talk))
     assert len(set(names)) == 3
-    assert finder(MemoryStore()).name_of(talk) == names[-1]
+    assert run(finder(MemoryStore()).name_of(talk)) == names[-1]
     longer = replace(talk, messages=(*talk.messages, output()))
     assert run(finder(MemoryStore()).names(longer))[:3] == names
     others = [

@@ -5,6 +5,8 @@ by `SessionChecker`, which counts them however they were sent.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -29,6 +31,8 @@ class _Body:
     """When it has to be complete, by the clock of the loop. Each byte that arrives adds to it."""
     length: int = 0
     complete: bool = False
+    answered: int = 0
+    """Bytes of the provider's answer."""
 
     async def __call__(self) -> Message:
         if self.complete:
@@ -38,6 +42,11 @@ class _Body:
             self._count(len(message.get("body", b"")))
             self.complete = not message.get("more_body", False)
         return message
+
+    def hold_answer(self, count: int) -> None:
+        """Count bytes of the provider's answer, until the request is over."""
+        self.open.hold_answer(count)
+        self.answered += count
 
     async def _arriving(self) -> Message:
         due = self.deadline + self.length / SLOWEST
@@ -77,13 +86,14 @@ class Limits:
         scope["state"]["limits"] = self._limits
         due = asyncio.get_running_loop().time() + self._limits.body_s
         body = _Body(receive, self._limits, self._open, due)
+        scope["state"]["hold_answer"] = body.hold_answer
         try:
             if scope["state"]["surface"].timed:
                 await self._call_in_time(scope, body, send)
             else:
                 await self._app(scope, body, send)
         finally:
-            self._open.release(body.length)
+            self._open.release(body.length, body.answered)
 
     async def _call_in_time(self, scope: Scope, body: _Body, send: Send) -> None:
         """Call the app, which must start its response within the time limit."""
@@ -102,6 +112,29 @@ class Limits:
             status, code = (504, "timeout") if body.complete else (408, "request_timeout")
             late = f"The request took longer than {self._limits.request_s:g} seconds."
             raise RequestError(status, code, late, _CLOSE) from None
+
+
+@asynccontextmanager
+async def in_time(seconds: float, what: str) -> AsyncIterator[None]:
+    """A part of a request that has a limit of its own.
+
+    Args:
+        seconds: The limit.
+        what: What takes this time, as the beginning of a sentence.
+
+    Raises:
+        RequestError: It took longer. Threads that still work on it end at their next step.
+    """
+    limit = asyncio.timeout(seconds)
+    try:
+        with deadline.within(seconds):
+            async with limit:
+                yield
+    except TimeoutError as error:
+        if not limit.expired() and not isinstance(error, deadline.DeadlinePassed):
+            raise
+        late = f"{what} took longer than {seconds:g} seconds."
+        raise RequestError(504, "timeout", late) from None
 
 
 def _too_long(limits: LimitSettings) -> RequestError:

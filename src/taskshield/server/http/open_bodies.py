@@ -1,6 +1,7 @@
 """The bodies of all open requests: the bytes that they take, and those that are not complete.
 
-A body takes memory from its first byte until its request is answered. Where all of them together
+A body takes memory from its first byte until its request is answered; so does what a provider
+answers to it. Where all of them together
 take too much, another request is refused; where too many are not complete, the oldest of these is
 ended, because it is slower than all others.
 """
@@ -24,7 +25,9 @@ class OpenBodies:
         self._limits = limits
         self._waiting: dict[asyncio.Timeout, None] = {}
         self.bytes = 0
-        """Bytes of all open requests together."""
+        """Bytes of all open requests together, with the answers of providers to them."""
+        self.answers = 0
+        """Bytes of these answers."""
 
     @property
     def incomplete(self) -> int:
@@ -46,9 +49,19 @@ class OpenBodies:
             )
         self.bytes += count
 
-    def release(self, count: int) -> None:
-        """Forget bytes whose request is answered."""
-        self.bytes -= count
+    def hold_answer(self, count: int) -> None:
+        """Count bytes of a provider's answer.
+
+        Raises:
+            RequestError: All open requests together have too many.
+        """
+        self.hold(count)
+        self.answers += count
+
+    def release(self, count: int, answer: int = 0) -> None:
+        """Forget bytes of a request that is answered, and of the provider's answer to it."""
+        self.bytes -= count + answer
+        self.answers -= answer
 
     @contextmanager
     def awaited(self, timeout: asyncio.Timeout) -> Iterator[None]:

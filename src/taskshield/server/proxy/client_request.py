@@ -1,6 +1,7 @@
-"""A client's request that is to be guarded, with all that was read from it. Pure."""
+"""A client's request that is to be guarded, with all that was read from it."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from taskshield.adapters.proxy.exchange import Body, Request
 from taskshield.adapters.proxy.wire_format import WireFormat
@@ -8,6 +9,7 @@ from taskshield.core.messages import Conversation, Message
 from taskshield.server.proxy.provider import ProviderRequest
 from taskshield.server.sessions.resume_keys import conversation_names
 from taskshield.server.sessions.snapshots import RequestSource
+from taskshield.server.threads import off_loop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,9 @@ class ClientRequest:
             place is not None for place in self.parsed.places
         )
 
-    def names(self, *more: Message) -> list[str]:
+    async def names(self, *more: Message) -> list[str]:
         """Names, in its own session, of all beginnings of the conversation, the empty one first."""
         seed = f"proxy {self.session} {self.parsed.continues}"
-        return conversation_names(seed, Conversation(messages=(*self.messages, *more)))
+        conversation = Conversation(messages=(*self.messages, *more))
+        size = len(self.outgoing.content)
+        return await off_loop(size, partial(conversation_names, seed, conversation))

@@ -55,6 +55,7 @@ class Proxy:
         sessions = SessionLookup(checker, store, settings.policy.to_policy())
         removed_calls = RemovedCallsStore(store)
         early_forwarding = EarlyForwarding(settings)
+        request_s = settings.server.limits.request_s
         self._provider = provider
         self._surface = surface
         self._unguarded = settings.server.upstream.unguarded
@@ -63,10 +64,11 @@ class Proxy:
             provider=provider,
             checker=checker,
             sessions=sessions,
-            requests=RequestCheck(sessions, removed_calls, early_forwarding),
+            requests=RequestCheck(sessions, removed_calls, early_forwarding, request_s),
             removed_calls=removed_calls,
             early_forwarding=early_forwarding,
             metrics=metrics,
+            check_s=request_s,
         )
 
     async def guarded(
@@ -112,7 +114,7 @@ class Proxy:
             outgoing=replace(outgoing, method="POST", path=path.encode()),
             session=session,
         )
-        round_trip = RoundTrip(self._services, client_request)
+        round_trip = RoundTrip(self._services, client_request, request.state.hold_answer)
         return await while_connected(request.receive, _answered(round_trip))
 
     async def passed(self, request: Request, path: str) -> Response:

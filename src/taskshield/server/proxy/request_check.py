@@ -7,6 +7,7 @@ from functools import partial
 from taskshield.adapters.proxy.exchange import Body
 from taskshield.core.errors import ConversationError
 from taskshield.server.http.errors import RequestError
+from taskshield.server.http.limits import in_time
 from taskshield.server.proxy.client_request import ClientRequest
 from taskshield.server.proxy.early_forwarding import EarlyForwarding
 from taskshield.server.proxy.provider import ProviderRequest
@@ -39,10 +40,13 @@ class RequestCheck:
         sessions: SessionLookup,
         removed_calls: RemovedCallsStore,
         early_forwarding: EarlyForwarding,
+        most_s: float,
     ) -> None:
+        """Make a check that takes at most so many seconds for all messages of a request."""
         self._sessions = sessions
         self._removed_calls = removed_calls
         self._early_forwarding = early_forwarding
+        self._most_s = most_s
 
     async def check(self, request: ClientRequest) -> CheckedRequest:
         """Judge what is new in a request.
@@ -54,7 +58,8 @@ class RequestCheck:
         began = time.perf_counter()
         removed = await self._removed_calls.before(request)
         try:
-            session = await self._sessions.match(request)
+            async with in_time(self._most_s, "The checks of the request"):
+                session = await self._sessions.match(request)
         except ConversationError as error:
             raise RequestError(400, "invalid_conversation", str(error)) from None
         outputs = session.rewritten_outputs()

@@ -1,7 +1,7 @@
 """A model's answer before the checker: which calls are refused, and the note that says why."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from taskshield.adapters.proxy.exchange import Reply
@@ -73,7 +73,7 @@ async def check_response(
     reply: Reply,
     *,
     source: RequestSource,
-    resume_keys: Callable[[Message], ResumeKeys | None],
+    resume_keys: Callable[[Message], Awaitable[ResumeKeys | None]],
 ) -> CheckedResponse:
     """Judge an answer.
 
@@ -91,7 +91,7 @@ async def check_response(
     """
     began = time.perf_counter()
     choices = [
-        await _check_choice(checker, snapshot, message, source, resume_keys(message))
+        await _check_choice(checker, snapshot, message, source, await resume_keys(message))
         for message in reply.messages
     ]
     return CheckedResponse(choices=tuple(choices), spent_s=time.perf_counter() - began)

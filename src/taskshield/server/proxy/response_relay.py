@@ -28,6 +28,10 @@ class ResponseRelay(Protocol):
     def complete(self) -> Reply | None:
         """The answer as messages, once it is complete. Now it can be judged."""
 
+    @property
+    def unread(self) -> int:
+        """Bytes that are fed, but not read before `close`."""
+
     def feed(self, chunk: bytes) -> Iterable[bytes]:
         """What may go to the client at once. The whole iterable must be read.
 
@@ -75,6 +79,11 @@ class CompleteRelay:
     def complete(self) -> Reply | None:
         """The answer as messages, once it is complete."""
         return self._reply
+
+    @property
+    def unread(self) -> int:
+        """All bytes."""
+        return self._length
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Buffer it."""
@@ -139,6 +148,11 @@ class StreamRelay:
     def complete(self) -> Reply | None:
         """The answer as messages, once it is complete."""
         return self._gate.complete
+
+    @property
+    def unread(self) -> int:
+        """None: chunks are read as they come."""
+        return 0
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """Pass text before more of the chunk is read; buffer calls and the end."""

@@ -20,18 +20,21 @@ answers go back to the model for as many rounds as the policy has; then their ca
 | all but the final ones | fail | any of this raises an error | Failed |
 
 Declined, Released and Failed are final. `aclose` ends a round trip in any state, for example when
-the client disconnects.
+the client disconnects. The module is long because all transitions stand beside their table.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from taskshield.adapters.proxy.sse import comment
 from taskshield.core.errors import ConversationError, StoreError, WireFormatError
+from taskshield.core.messages import Message
 from taskshield.server.http.errors import problem_of
+from taskshield.server.http.limits import in_time
 from taskshield.server.operations.logs import log
 from taskshield.server.operations.metrics import Metrics
 from taskshield.server.proxy.client_request import ClientRequest
@@ -66,6 +69,8 @@ from taskshield.server.proxy.states import (
     outcome,
 )
 from taskshield.server.sessions.checker import SessionChecker
+from taskshield.server.sessions.resume_keys import ResumeKeys
+from taskshield.server.threads import off_loop
 
 _LINGER_S = 2.0
 """How long a provider may keep the connection open after the end of its answer."""
@@ -82,15 +87,30 @@ class ProxyServices:
     removed_calls: RemovedCallsStore
     early_forwarding: EarlyForwarding
     metrics: Metrics
+    check_s: float
+    """Longest time for the check of one answer."""
 
 
 class RoundTrip:
     """One request. It owns all its tasks and all answers of the provider until `aclose`."""
 
-    def __init__(self, services: ProxyServices, request: ClientRequest) -> None:
+    def __init__(
+        self,
+        services: ProxyServices,
+        request: ClientRequest,
+        hold: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        """Make a round trip.
+
+        Args:
+            services: What it uses.
+            request: What the client asks for.
+            hold: Counts bytes of the provider's answers, and raises where there are too many.
+        """
         self.state: State = Received(request=request)
         """Where it is. To be read only."""
         self._services = services
+        self._hold = hold
         self._wire_format = request.wire_format
         self._resources = Resources(services.provider)
 
@@ -191,8 +211,12 @@ class RoundTrip:
         output: list[bytes] = []
         try:
             chunk = await _next_chunk(state.chunks, relay)
-            for data in relay.close() if chunk is None else relay.feed(chunk):
-                output.append(data)
+            if chunk is None:
+                output += await off_loop(relay.unread, relay.close)
+            else:
+                self._hold(len(chunk))
+                for data in relay.feed(chunk):
+                    output.append(data)
         except WireFormatError as error:
             return await self._fail(state, error, output)
         if chunk is not None:
@@ -206,18 +230,21 @@ class RoundTrip:
         reply = answer.relay.complete
         assert reply is not None
         sessions, is_first = self._services.sessions, not answer.checks
-        checked = await check_response(
-            self._services.checker,
-            answer.snapshot,
-            reply,
-            source=request.session.request.source,
+
+        async def resume_keys(message: Message) -> ResumeKeys | None:
             # After a feedback round, the client sees another message than the model's last one.
-            resume_keys=lambda message: (
-                sessions.resume_keys(request.session, message, reply.resume_id)
-                if is_first
-                else None
-            ),
-        )
+            if not is_first:
+                return None
+            return await sessions.resume_keys(request.session, message, reply.resume_id)
+
+        async with in_time(self._services.check_s, "The check of the answer"):
+            checked = await check_response(
+                self._services.checker,
+                answer.snapshot,
+                reply,
+                source=request.session.request.source,
+                resume_keys=resume_keys,
+            )
         answer = replace(answer, checks=(*answer.checks, checked))
         return (Releasing if checked.feedback is None else Revising)(answer=answer)
 
@@ -229,7 +256,9 @@ class RoundTrip:
             body = self._wire_format.with_feedback(
                 answer.body, old, checked.refused, checked.feedback
             )
-            sending = self._resources.send(answer.request.outgoing.with_body(body))
+            outgoing = answer.request.outgoing
+            outgoing = await off_loop(len(outgoing.content), partial(outgoing.with_body, body))
+            sending = self._resources.send(outgoing)
             response = await sending
         except (ConversationError, ProviderError):
             return Releasing(answer=answer)

@@ -93,16 +93,16 @@ class SessionLookup:
         """
         for choice, message in zip(choices, seen, strict=True):
             waits = choice.verdict == "escalate"
-            names = self._names(session.request, message, response_id, waits=waits)
+            names = await self._names(session.request, message, response_id, waits=waits)
             decisions = (*session.known, choice.decision)
             await self._checker.finder.remember(choice.snapshot, names, decisions)
 
-    def resume_keys(
+    async def resume_keys(
         self, session: MatchedSession, answer: Message, response_id: str | None
     ) -> ResumeKeys:
         """How the client continues from an answer that it gets as it is."""
         return ResumeKeys(
-            names=self._names(session.request, answer, response_id, waits=False),
+            names=await self._names(session.request, answer, response_id, waits=False),
             decisions=session.known,
             unless=lambda decision: not decision.allowed,
         )
@@ -111,15 +111,15 @@ class SessionLookup:
         """Whether a response that the provider stores was checked here and allowed."""
         return await self._checker.finder.named(tenant, _response_name(response_id)) is not None
 
-    def _names(
+    async def _names(
         self, request: ClientRequest, answer: Message, response_id: str | None, *, waits: bool
     ) -> tuple[str, ...]:
         """Names by which a client may ask for what follows an answer."""
-        names = [self._checker.finder.name_of(_whole_conversation(request, answer))]
+        names = [await self._checker.finder.name_of(_whole_conversation(request, answer))]
         if request.session is not None:
-            names.append(request.names(answer)[-1])
+            names.append((await request.names(answer))[-1])
         if request.session is not None or waits:
-            names.append(request.names()[-1])
+            names.append((await request.names())[-1])
         ids = (request.parsed.provider_conversation, response_id)
         return (*names, *(_response_name(id) for id in ids if id is not None))
 
@@ -128,7 +128,8 @@ class SessionLookup:
 
         The session continues after that answer, so that an approval of it counts.
         """
-        found = await self._checker.finder.named(request.tenant, request.names()[-1])
+        name = (await request.names())[-1]
+        found = await self._checker.finder.named(request.tenant, name)
         if found is None:
             return None
         has_decision = [message.level is not Level.SYSTEM for message in request.messages]
@@ -152,7 +153,7 @@ class SessionLookup:
 
         Otherwise it is judged from its beginning; where the name is taken, in another session.
         """
-        names, messages = request.names(), request.messages
+        names, messages = await request.names(), request.messages
         answers = [number for number, each in enumerate(messages) if each.level is Level.ASSISTANT]
         for length in (len(messages), answers[-1] + 1 if answers else 0):
             found = await self._checker.finder.named(request.tenant, names[length])

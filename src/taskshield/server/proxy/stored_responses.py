@@ -16,6 +16,7 @@ from taskshield.server.proxy.provider import (
 from taskshield.server.proxy.removed_calls import RemovedCallsStore
 from taskshield.server.proxy.response_relay import CompleteRelay
 from taskshield.server.proxy.session_lookup import SessionLookup
+from taskshield.server.threads import off_loop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,7 @@ async def _read(response: ProviderResponse) -> CompleteRelay:
     try:
         async for chunk in response.chunks():
             relay.feed(chunk)
-        relay.close()
+        await off_loop(relay.unread, relay.close)
     except WireFormatError as error:
         raise invalid(error) from None
     return relay

@@ -110,9 +110,9 @@ class SnapshotFinder:
         size = sum(map(text_length, conversation.messages))
         return await off_loop(size, partial(conversation_names, self._seed, conversation))
 
-    def name_of(self, conversation: Conversation) -> str:
+    async def name_of(self, conversation: Conversation) -> str:
         """The name by which a client that sends this conversation finds its session."""
-        return conversation_names(self._seed, conversation)[-1]
+        return (await self.names(conversation))[-1]
 
     async def recall(
         self, tenant: str, names: Sequence[str], messages: Sequence[Message]
