@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import httpx2
 from mcp_types import JSONRPCError, JSONRPCResponse, RequestId
 
@@ -39,7 +40,9 @@ class LimitedClient(httpx2.AsyncClient):
         await response.aclose()
         id = _id_of(request)
         if id is not None and (body is None or (response.is_success and _is_json(kind))):
-            body, kind = _answer(body, id), "application/json"
+            long = body is not None and len(body) > wire.SHORT
+            body = await anyio.to_thread.run_sync(_answer, body, id) if long else _answer(body, id)
+            kind = "application/json"
         return _rebuilt(response, b"" if body is None else body, kind)
 
     async def _wait_for_turn(self) -> None:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
+import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.os.win32.utilities import ServerProcess
 from mcp.shared.message import SessionMessage
@@ -69,9 +70,16 @@ async def _read(process: ServerProcess, given: MemoryObjectSendStream[Received])
             try:
                 async for chunk in process.stdout:
                     for line, whole in lines.add(chunk):
-                        await given.send(wire.read(line) if whole else wire.unreadable(line))
+                        await given.send(await _message(line) if whole else wire.unreadable(line))
             finally:
                 await drain(process)
+
+
+async def _message(line: bytes) -> Received:
+    """The message in a line. Other clients do not wait until a long one is read."""
+    if len(line) <= wire.SHORT:
+        return wire.read(line)
+    return await anyio.to_thread.run_sync(wire.read, line)
 
 
 async def _write(

@@ -22,6 +22,8 @@ from taskshield.integrations.mcp import notes
 
 MOST_BYTES = 8 * 1024 * 1024
 """Longest message of a server."""
+SHORT = 64 * 1024
+"""Bytes of a message that is read at once; a longer one is read in a thread."""
 _LIMITS = JsonLimits(depth=1_000, values=250_000, keys=250_000)
 """Most JSON values in a message."""
 _EDGE = 4_096
