@@ -1,9 +1,11 @@
 """How long others wait, and how much memory a server takes, while it is attacked.
 
 A server with the shipped judge and an SQLite file listens on loopback. In each round, clients send
-it the worst bodies, texts and conversations that are known, several at once, and many connections
-send their bodies a byte at a time. Meanwhile a process of its own asks for `/healthz` and for a
-check of a short message. After each round the resident memory is read, and `/metrics`.
+it the worst bodies, texts and conversations that are known, several at once; an MCP gateway has the
+worst results checked, and an audit reads the worst logs. Many connections send their bodies a byte
+at a time. Meanwhile a process of its own asks for `/healthz` and for a check of a short message.
+After each round the resident memory is read, and `/metrics`. Memory is flat if the last round ends
+with hardly more than the second.
 """
 
 import argparse
@@ -11,7 +13,7 @@ import json
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -22,13 +24,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import hostile_logs
+import hostile_mcp
+from attack_bodies import AZURE, CHAT, attacks
 from server_processes import HOST, Running, fetched, taskshield
 
 from taskshield_lab.bench.scripts import results_file
 
-CHAT = "/v1/chat/completions"
-AZURE = "/contentsafety/agent:analyzeTaskAdherence?api-version=2024-12-15-preview"
-HOOK = "/hooks/claude-code"
 NOWHERE = "http://127.0.0.1:9"
 """Where no provider is: requests to the proxy end after their check."""
 PAUSE_S = 0.02
@@ -36,68 +38,10 @@ AT_ONCE = 4
 SLOW = 350
 """Connections whose bodies do not end."""
 PATIENCE_S = 300.0
-
-
-def chat(*messages: dict[str, Any]) -> bytes:
-    """A request to the proxy."""
-    return json.dumps({"model": "m", "messages": messages}).encode()
-
-
-def said(role: str, text: str) -> dict[str, Any]:
-    """A message."""
-    return {"role": role, "content": text}
-
-
-def tool_output(text: str, *, asked: str = "Read the file.") -> bytes:
-    """A request whose newest message is the output of a tool. It is judged before it goes on."""
-    function = {"name": "read_file", "arguments": "{}"}
-    call = {"id": "c", "type": "function", "function": function}
-    return chat(
-        said("user", asked),
-        {"role": "assistant", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c", "content": text},
-    )
-
-
-def tool_call(arguments: str) -> bytes:
-    """A request for Azure's route whose newest message is a call."""
-    call = {"id": "c", "type": "function", "function": {"name": "send", "arguments": arguments}}
-    asked = {"source": "Prompt", "role": "User", "contents": "Send it."}
-    made = {"source": "Completion", "role": "Assistant", "contents": "Ok.", "toolCalls": [call]}
-    return json.dumps({"messages": [asked, made]}).encode()
-
-
-def conversation(round: int, length: int) -> bytes:
-    """A conversation for Azure's route that is new in each round, and ends with the agent."""
-    turns = [
-        {
-            "source": ("Prompt", "Completion")[number % 2],
-            "role": ("User", "Assistant")[number % 2],
-            "contents": f"Round {round}, step {number}.",
-        }
-        for number in range(length)
-    ]
-    return json.dumps({"messages": turns}).encode()
-
-
-def attacks(round: int, characters: int) -> Iterator[tuple[str, str, bytes]]:
-    """Each attack: its name, its path and its body. Texts differ between rounds."""
-    tag = f"round {round} "
-    empty = b'{"messages": [' + b"[]," * 800_000 + b"[]]}"
-    for surface, path in (("proxy", CHAT), ("azure", AZURE), ("hook", HOOK)):
-        yield f"800,000 empty messages, {surface}", path, empty
-    yield "15 MB of empty messages", CHAT, b'{"messages": [' + b"[]," * 5_000_000 + b"[]]}"
-    yield "15 MB of empty texts", CHAT, b'{"messages": [' + b'"",' * 5_000_000 + b'""]}'
-    yield "15 MB of brackets", CHAT, b"[" * 15_000_000
-    yield "wrong values", "/api/playground", json.dumps([[0]] * 60_000).encode()
-    yield "15 MB of one text", CHAT, tool_output(tag + "word " * 3_000_000)
-    yield "2,000 short messages", AZURE, conversation(round, 2_000)
-    yield "a cell of tabs", CHAT, tool_output(f"{tag}| a" + "\t" * 200_000 + "x")
-    yield "a line of blanks", CHAT, tool_output("Done.", asked=tag + " " * 200_000 + "x")
-    for name, unit in (("words", "the word "), ("signs", "!? <[|*_`"), ("lines", "- a: b\n")):
-        yield f"a text of {name}", CHAT, tool_output(tag + unit * (characters // len(unit)))
-    yield "JSON in arguments", AZURE, tool_call(json.dumps({"a": [tag] * 5_000}))
-    yield "300 kB of a user", CHAT, tool_output("Done.", asked=tag + "Pay, if so, Ada. " * 18_000)
+MOST_MS = 100.0
+"""The bar for the 99th percentile of `/healthz`."""
+MOST_GROWTH = 1.1
+"""The memory of the last round against the second. Caches are full after two."""
 
 
 def post(url: str, path: str, body: bytes) -> int:
@@ -226,7 +170,7 @@ def in_memory(running: Running) -> dict[str, int]:
     return {kind: int(float(size)) for kind, size in found}
 
 
-def attack(running: Running, round: int, characters: int) -> dict[str, Any]:
+def attack(running: Running, folder: Path, round: int, characters: int) -> dict[str, Any]:
     """One round: all attacks, a few at once."""
     statuses: dict[str, int] = {}
 
@@ -235,16 +179,42 @@ def attack(running: Running, round: int, characters: int) -> dict[str, Any]:
         statuses[name] = post(running.url, path, body)
 
     began, cpu = time.perf_counter(), running.cpu_s()
-    with watched(running.port) as found, ThreadPoolExecutor(AT_ONCE) as threads:
-        list(threads.map(send, attacks(round, characters)))
+    with watched(running.port) as found, ThreadPoolExecutor(AT_ONCE + 2) as threads:
+        mcp = threads.submit(hostile_mcp.call_all, running.url, f"round {round}")
+        logs = threads.submit(hostile_logs.audited, folder / "logs", folder / f"audit-{round}")
+        sent = [threads.submit(send, one) for one in attacks(round, characters)]
+        for each in sent:
+            each.result()
+        results, audit = mcp.result(), logs.result()
     return {
         "round": round,
         "seconds": round_to(time.perf_counter() - began),
         "cpu_s": round_to(running.cpu_s() - cpu),
         "latency_ms": found,
         "statuses": statuses,
+        "mcp_results": results,
+        "audit": audit,
         "resident_mib": resident_mib(running),
         "memory_bytes": in_memory(running),
+    }
+
+
+def told(round: dict[str, Any]) -> str:
+    """One round in a line."""
+    health = round["latency_ms"]["healthz"]
+    times = ", ".join(f"{name} {health[name]:g} ms" for name in ("p50", "p99", "max"))
+    return f"round {round['round']}: /healthz {times}; {round['resident_mib']:g} MiB"
+
+
+def bars(rounds: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What has to be shown, and whether it is."""
+    slowest = max(round["latency_ms"]["healthz"]["p99"] for round in rounds)
+    growth = rounds[-1]["resident_mib"] / rounds[min(1, len(rounds) - 1)]["resident_mib"]
+    return {
+        "healthz_p99_ms": slowest,
+        "healthz_in_time": slowest < MOST_MS,
+        "memory_growth": round(growth, 3),
+        "memory_flat": growth <= MOST_GROWTH,
     }
 
 
@@ -254,20 +224,24 @@ round_to = partial(round, ndigits=1)
 def main() -> None:
     """Attack a server, and write what it did."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--characters", type=int, default=1_900_000, help="of the long texts")
-    parser.add_argument("--wait", type=float, default=45.0, help="seconds for slow bodies to end")
+    parser.add_argument("--wait", type=float, default=35.0, help="seconds for slow bodies to end")
     parser.add_argument(
         "--results", type=Path, default=results_file.RESULTS, help="folder for the figures"
     )
     options = parser.parse_args()
     with TemporaryDirectory() as folder, taskshield(Path(folder), NOWHERE) as running:
+        (Path(folder) / "logs").mkdir()
+        hostile_logs.write_logs(Path(folder) / "logs")
         with watched(running.port) as idle:
             time.sleep(3)
         before = resident_mib(running)
         with slow_bodies(running.port) as connections:
-            opened = time.perf_counter()
-            rounds = [attack(running, round, options.characters) for round in range(options.rounds)]
+            opened, rounds = time.perf_counter(), []
+            for number in range(options.rounds):
+                rounds.append(attack(running, Path(folder), number, options.characters))
+                print(told(rounds[-1]), flush=True)
             time.sleep(max(0.0, options.wait - (time.perf_counter() - opened)))
             left = still_open(connections)
         figures = {
@@ -275,9 +249,11 @@ def main() -> None:
             "idle_latency_ms": idle,
             "idle_resident_mib": before,
             "slow_bodies": {"opened": SLOW, "open_at_the_end": left},
+            "bars": bars(rounds),
             "rounds": rounds,
         }
     path = results_file.write("under_attack", figures, inputs=[], folder=options.results)
+    print("\n".join(f"{name}: {value}" for name, value in figures["bars"].items()))
     print(f"The figures were written to {path.name}.")
 
 

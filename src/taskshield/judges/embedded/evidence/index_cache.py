@@ -13,7 +13,7 @@ from taskshield.judges.embedded.evidence.conversation_index import ConversationI
 
 _KEPT = 64
 """Conversations that are cached; any other is read again."""
-_MOST_BYTES = 128 * 1024 * 1024
+_MOST_BYTES = 48 * 1024 * 1024
 """Bytes of all cached indexes. One that is larger is not cached."""
 
 
