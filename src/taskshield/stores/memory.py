@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 
+from taskshield.core import cache_sizes
 from taskshield.core.errors import StoreConflict, StoreError
 from taskshield.core.session_parts import SessionPart
 from taskshield.core.store import (
@@ -21,7 +22,7 @@ from taskshield.core.store import (
 )
 from taskshield.stores.approval_expiry import as_of, utc_now
 from taskshield.stores.memory_rows import MemoryRows
-from taskshield.stores.memory_sessions import MemorySession, follows, next_session
+from taskshield.stores.memory_sessions import MemorySession, follows, next_session, size_of
 from taskshield.stores.paging import Place, checked_limit, place
 from taskshield.stores.storable_text import check_names, check_names_of
 
@@ -34,14 +35,30 @@ _DUPLICATE = "The store already holds this row."
 class MemoryStore:
     """Keeps the newest rows of each kind and drops the others."""
 
-    def __init__(self, *, kept: int = 10_000) -> None:
-        self._sessions = MemoryRows[MemorySession](kept, lambda session: place(session.row))
-        self._records = MemoryRows[AuditRecord](kept, place)
+    def __init__(self, *, kept: int = 10_000, most_bytes: int = 256 * 1024 * 1024) -> None:
+        """Make an empty store.
+
+        Args:
+            kept: Most rows of each kind.
+            most_bytes: Most bytes of the texts of sessions and of records, half of them each.
+        """
+        self._sessions = MemoryRows[MemorySession](
+            kept,
+            lambda session: place(session.row),
+            weigh=lambda session: session.bytes,
+            most_bytes=most_bytes // 2,
+        )
+        self._records = MemoryRows[AuditRecord](
+            kept, place, weigh=lambda record: size_of(record.case), most_bytes=most_bytes // 2
+        )
         self._approvals = MemoryRows[Approval](kept, place)
         self._aliases = MemoryRows[_Alias](kept, lambda alias: Place(alias.at, 0, alias.name))
         self._labels = MemoryRows[Label](kept, place)
         self._logins = MemoryRows[Login](kept, lambda login: Place(login.created_at, 0, login.id))
         self._keys: dict[str, ApiKey] = {}
+        cache_sizes.report(
+            "memory_store", self, lambda store: store._sessions.bytes + store._records.bytes
+        )
 
     async def session(self, tenant: str, id: str) -> StoredSession | None:
         """A session, or None where there is none."""

@@ -13,11 +13,30 @@ T = TypeVar("T")
 class MemoryRows(Generic[T]):
     """Rows by tenant and id. The row that was written longest ago is dropped first."""
 
-    def __init__(self, kept: int, place: Callable[[T], Place]) -> None:
-        """Keep at most `kept` rows; `place` gives a row's position in its order."""
+    def __init__(
+        self,
+        kept: int,
+        place: Callable[[T], Place],
+        *,
+        weigh: Callable[[T], int] = lambda row: 0,
+        most_bytes: int = 0,
+    ) -> None:
+        """Make a table.
+
+        Args:
+            kept: Most rows.
+            place: A row's position in its order.
+            weigh: The bytes of a row, where they are limited.
+            most_bytes: Most bytes of all rows together; a single row may have more.
+        """
         self._kept = kept
         self._place = place
+        self._weigh = weigh
+        self._most_bytes = most_bytes
         self._rows: dict[tuple[str, str], T] = {}
+        self._bytes: dict[tuple[str, str], int] = {}
+        self.bytes = 0
+        """Bytes of all rows."""
 
     def get(self, tenant: str, id: str) -> T | None:
         """The row, or None where there is none."""
@@ -29,14 +48,19 @@ class MemoryRows(Generic[T]):
 
     def put(self, tenant: str, id: str, row: T) -> None:
         """Store a row, in place of one with the same key."""
-        self._rows.pop((tenant, id), None)
-        self._rows[tenant, id] = row
-        if len(self._rows) > self._kept:
-            del self._rows[next(iter(self._rows))]
+        key = tenant, id
+        self._drop(key)
+        self._rows[key] = row
+        self._bytes[key] = self._weigh(row)
+        self.bytes += self._bytes[key]
+        while len(self._rows) > self._kept or (
+            self.bytes > self._most_bytes and len(self._rows) > 1
+        ):
+            self._drop(next(iter(self._rows)))
 
     def remove(self, tenant: str, id: str) -> bool:
         """Delete a row; whether there was one."""
-        return self._rows.pop((tenant, id), None) is not None
+        return self._drop((tenant, id))
 
     def of(self, tenant: str) -> list[T]:
         """The rows of a tenant, in the order in which they were written."""
@@ -58,5 +82,9 @@ class MemoryRows(Generic[T]):
             for number, (id, row) in enumerate(own):
                 old = cutoff is not None and self._place(row).time < cutoff
                 if old or (keep is not None and number >= keep):
-                    del self._rows[tenant, id]
+                    self._drop((tenant, id))
         return before - len(self._rows)
+
+    def _drop(self, key: tuple[str, str]) -> bool:
+        self.bytes -= self._bytes.pop(key, 0)
+        return self._rows.pop(key, None) is not None

@@ -1,5 +1,6 @@
 """Sessions in memory with their parts, and how the next version follows."""
 
+import sys
 from dataclasses import dataclass, field, fields, replace
 
 from taskshield.core.session_parts import PartKey, SessionHead, SessionPart
@@ -15,6 +16,8 @@ class MemorySession:
     row: StoredSession
     parts: dict[PartKey, SessionPart] = field(default_factory=dict)
     """Changed in place: a session of many messages is not copied for each."""
+    bytes: int = 0
+    """Bytes of its texts."""
 
 
 def follows(session: StoredSession, now: StoredSession | None) -> bool:
@@ -30,12 +33,21 @@ def next_session(session: StoredSession, before: MemorySession | None) -> Memory
     """What is stored once this was written over what is there."""
     row = StoredSession(**{each.name: getattr(session, each.name) for each in _ROW})
     parts: dict[PartKey, SessionPart] = {}
+    size = 0
     if before is not None:
         row = replace(row, created_at=before.row.created_at)
     if isinstance(session, SessionHead):
         if before is not None and not session.whole:
-            parts = before.parts
-        for key in session.removed:
-            parts.pop(key, None)
-        parts.update((part.key, part) for part in session.parts)
-    return MemorySession(row=row, parts=parts)
+            parts, size = before.parts, before.bytes - size_of(before.row.state)
+        for key in (*session.removed, *(part.key for part in session.parts)):
+            old = parts.pop(key, None)
+            size -= 0 if old is None else size_of(old.text)
+        for part in session.parts:
+            parts[part.key] = part
+            size += size_of(part.text)
+    return MemorySession(row=row, parts=parts, bytes=size + size_of(row.state))
+
+
+def size_of(text: str | None) -> int:
+    """Bytes that a text takes in memory."""
+    return 0 if text is None else sys.getsizeof(text)
