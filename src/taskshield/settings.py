@@ -132,7 +132,7 @@ class LimitSettings(_Section):
     open_bodies: Count = 1_000
     """Most bodies that may be incomplete at once; beyond that the oldest of them is ended."""
     open_bytes: Count = 256 * 1024 * 1024
-    """Most bytes of all requests that are open at once; others are told to try again."""
+    """Most bytes of all open requests and providers' answers; others are told to try again."""
     depth: Annotated[int, Field(ge=1, le=100)] = 64
     """Deepest nesting of a request's JSON."""
     values: Count = 200_000
