@@ -85,7 +85,7 @@ class Stopwatch:
                 ),
                 (network, "_session", _Passes(network._session, self)),
                 (network, "_beside", _Passes(network._beside, self)),
-                (segments, "_steps", self._cutting(segments._steps)),
+                (segments, "_readings", self._cutting(segments._readings)),
                 (judge.EmbeddedJudge, "_step", self._judging(judge.EmbeddedJudge._step)),
                 (judge.EmbeddedJudge, "_output", self._judging(judge.EmbeddedJudge._output)),
             )
@@ -109,10 +109,10 @@ class Stopwatch:
 
         return watched
 
-    def _cutting(self, steps: Callable[[str], object]) -> Callable[[str], object]:
+    def _cutting(self, readings: Callable[[str], object]) -> Callable[[str], object]:
         def counted(text: str) -> object:
             self.segmented.append(text)
-            return steps(text)
+            return readings(text)
 
         return counted
 

@@ -1,8 +1,10 @@
 """Garbage is collected and memory given back without long pauses."""
 
 import asyncio
+import ctypes
 import gc
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +19,7 @@ class _EnoughSeen(Exception):
 
 def test_nothing_collects_the_oldest_generation_by_count(monkeypatch: pytest.MonkeyPatch) -> None:
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
-    monkeypatch.setattr(process_memory.ctypes, "CDLL", lambda name: None)
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: None)
     try:
         process_memory.prepare()
         assert sys.getswitchinterval() < interval
@@ -45,8 +47,8 @@ def test_garbage_is_collected_now_and_then_and_sooner_where_memory_grew(
         looked += 1
 
     monkeypatch.setattr(process_memory, "resident_bytes", lambda: left.pop(0) * MIB)
-    monkeypatch.setattr(process_memory.asyncio, "sleep", look)
-    monkeypatch.setattr(process_memory.gc, "collect", lambda: done.append("collected"))
+    monkeypatch.setattr(asyncio, "sleep", look)
+    monkeypatch.setattr(gc, "collect", lambda: done.append("collected"))
     monkeypatch.setattr(process_memory, "give_back", lambda: done.append("gave back"))
     with pytest.raises(_EnoughSeen):
         asyncio.run(process_memory.keep_small())
@@ -55,7 +57,7 @@ def test_garbage_is_collected_now_and_then_and_sooner_where_memory_grew(
 
 def test_memory_can_be_given_back_on_any_system(monkeypatch: pytest.MonkeyPatch) -> None:
     process_memory.give_back()
-    monkeypatch.setattr(process_memory.ctypes, "CDLL", lambda name: None)  # no glibc
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: None)  # no glibc
     process_memory.give_back()
-    monkeypatch.setattr(process_memory, "_STATM", process_memory.Path("/nowhere"))
+    monkeypatch.setattr(process_memory, "_STATM", Path("/nowhere"))
     assert process_memory.resident_bytes() == 0

@@ -28,6 +28,8 @@ _SPARED = 100
 """Looks for each second that the last collection took: large requests may be under way."""
 _ARENAS, _MAPPED = (-8, 2), (-3, 256 * 1024)
 """For glibc: heaps at most, and bytes from which a block has pages of its own. See mallopt(3)."""
+_NO_GLIBC = (OSError, AttributeError, TypeError)
+"""Errors of systems with another C library: it has no such function, or cannot be asked."""
 _STATM = Path("/proc/self/statm")
 _PAGE = 4096
 
@@ -37,7 +39,7 @@ def prepare() -> None:
     sys.setswitchinterval(_TURN_S)
     first, second, _ = gc.get_threshold()
     gc.set_threshold(first, second, _NEVER)
-    with suppress(OSError, AttributeError):  # another C library has other settings, or none
+    with suppress(*_NO_GLIBC):
         libc = ctypes.CDLL(None)
         for name, value in (_ARENAS, _MAPPED):
             libc.mallopt(name, value)
@@ -68,7 +70,7 @@ async def keep_small() -> None:
 
 def give_back() -> None:
     """Give freed memory back to the system. The interpreter is free for others meanwhile."""
-    with suppress(OSError, AttributeError):
+    with suppress(*_NO_GLIBC):
         ctypes.CDLL(None).malloc_trim(0)
 
 
