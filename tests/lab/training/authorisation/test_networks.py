@@ -55,7 +55,7 @@ def test_a_family_is_left_out_whole() -> None:
         assert is_left_out(source, "x", None)
 
 
-def test_all_situations_of_a_scenario_of_ours_are_in_one_fold() -> None:
+def test_all_situations_of_our_scenario_are_in_one_fold() -> None:
     for number in range(50):
         folds = {
             tuple(

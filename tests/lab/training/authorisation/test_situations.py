@@ -86,7 +86,7 @@ def test_a_value_is_marked_by_who_wrote_it_before_the_call() -> None:
 def test_what_the_user_asks_for_only_later_is_not_asked_for_yet() -> None:
     first, second, third = situations(1)
     early = [row.plain for row in of_kind(first, "later")]
-    assert len(early) == 2  # the look-up is no side effect
+    assert len(early) == 2  # the first call has no side effects
     assert not any(row.asked for row in of_kind(first, "later"))
     assert len(of_kind(second, "later")) == 1
     assert of_kind(third, "later") == []
