@@ -32,6 +32,9 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal --durations 15 --cov --c
 MODEL_TESTS := tests/judges/embedded
 MODEL_CODE  := */judges/embedded/*
 
+FUZZ_EACH        = PYTHONPATH=. $(BIN)/python lab/benchmarks/server/fuzzed_bodies.py --examples $(EXAMPLES)
+FUZZ_FOR_A_WHILE = FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) FUZZ_FIRST=$$(date +%s) $(BIN)/python -m pytest -q tests/fuzz
+
 # What the benchmark is checked with: no defence, and the two extremes.
 EXTREMES := none allow-all block-side-effects
 
@@ -57,8 +60,8 @@ mutants: $(DEV) ## change core and engine, line by line, and list the changes th
 	$(BIN)/mutmut run
 	$(BIN)/mutmut results
 
-fuzz: $(DEV) ## send hostile input to every reader for ten minutes (FUZZ_SECONDS=n for longer)
-	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) FUZZ_FIRST=$$(date +%s) $(BIN)/python -m pytest -q tests/fuzz
+fuzz: $(DEV) ## send hostile input to every reader for ten minutes (FUZZ_SECONDS=n), or EXAMPLES=3000 to each
+	$(if $(EXAMPLES),$(FUZZ_EACH),$(FUZZ_FOR_A_WHILE))
 
 advisories: $(SERVE) ## look for known vulnerabilities in the pinned dependencies
 	$(BIN)/uv tool run pip-audit --strict --no-deps --disable-pip -r constraints.txt

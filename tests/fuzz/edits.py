@@ -34,6 +34,8 @@ _ODD: tuple[Callable[[], Any], ...] = (
 def edited(seed: bytes, random: Random) -> bytes:
     """A seed with a few changes: to its values if it is JSON, or to its bytes."""
     changes = random.choice((1, 1, 1, 2, 5))
+    if b"\ndata: " in seed and random.random() < 0.8:
+        return _edited_stream(seed, random)
     try:
         value = json.loads(seed)
     except ValueError:
@@ -43,6 +45,24 @@ def edited(seed: bytes, random: Random) -> bytes:
     for _ in range(changes):
         value = _edited_value(value, random)
     return json.dumps(value).encode()
+
+
+def _edited_stream(seed: bytes, random: Random) -> bytes:
+    """Some of the events changed, dropped, repeated or exchanged."""
+    events = seed.split(b"\n\n")
+    for _ in range(random.choice((1, 1, 2, 5))):
+        place, other = (random.randrange(len(events)) for _ in range(2))
+        name, mark, data = events[place].partition(b"data: ")
+        match random.randrange(5):
+            case 0 if len(events) > 1:
+                del events[place]
+            case 1:
+                events.insert(other, events[place])
+            case 2:
+                events[place], events[other] = events[other], events[place]
+            case _:
+                events[place] = name + mark + edited(data, random)
+    return b"\n\n".join(events)
 
 
 def _edited_value(value: Any, random: Random) -> Any:

@@ -16,6 +16,7 @@ from taskshield_lab.bench import record_files
 from tests.adapters.agent_hooks.test_parse import contexts
 from tests.adapters.claude_code.test_events import PROMPT, failure, result, use
 from tests.audit.results.result_lines import CHECKED, ROW
+from tests.integrations.mcp.hidden_orders import SCENES
 from tests.lab.bench import synthetic
 
 _ADAPTERS = Path(__file__).parents[1] / "adapters"
@@ -59,6 +60,8 @@ NATIVE = _golden("taskshield")
 PLAYGROUND = _dumped(*({"conversation": json.loads(seed)} for seed in NATIVE + CHAT))
 SESSIONS = _dumped({"id": "s", "tools": [{"name": "read"}]})
 MESSAGES = _dumped(*({"messages": json.loads(seed)["messages"]} for seed in NATIVE))
+LABELS = _dumped({"label": "right"}, {"label": "wrong", "note": "It was asked for."})
+LOGIN = _dumped({"key": "ts_" + "a" * 40}, {"token": "a" * 43})
 AZURE = _dumped(
     *(
         json.loads(path.read_text(encoding="utf-8"))["request"]
@@ -123,6 +126,25 @@ ANSWERS: Mapping[str, tuple[bytes, ...]] = {
         }
     ),
 }
+
+
+MCP_REQUESTS = _dumped(
+    {"method": "tools/call", "params": {"name": "get_it", "arguments": {"how": "x", "n": [1]}}},
+    {"method": "tools/list", "params": {"cursor": "a"}},
+    {"method": "resources/read", "params": {"uri": "u:"}},
+    {"method": "prompts/get", "params": {"name": "p", "arguments": {"a": "b"}}},
+    {"method": "completion/complete", "params": {"ref": {"type": "ref/prompt", "name": "p"}}},
+)
+MCP_ANSWERS = _dumped(
+    *({"jsonrpc": "2.0", "id": "@", "result": scene.result} for scene in SCENES.values()),
+    {"jsonrpc": "2.0", "id": "@", "error": {"code": -32602, "message": "no such tool"}},
+)
+"""The id of the request stands where "@" is."""
+MCP_MESSAGES = _dumped(
+    *({"jsonrpc": "2.0", "id": 1, **json.loads(seed)} for seed in MCP_REQUESTS),
+    {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": {}}},
+    *(json.loads(seed) for seed in MCP_ANSWERS),
+)
 
 
 def _slots(value: Any) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""What reads input from outside, each with good input and the errors that it may raise."""
+"""What reads input from outside, each with good input and the errors that it may raise.
+
+The server, the gateway and the hook's command are in `surfaces`.
+"""
 
 import gzip
 import io
@@ -7,8 +10,7 @@ import lzma
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,6 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import zstandard
-from starlette.testclient import TestClient
 
 from taskshield.adapters.agent_hooks import parse as agent_hooks
 from taskshield.adapters.azure import task_adherence
@@ -35,28 +36,16 @@ from taskshield.audit.logs.input_files import find
 from taskshield.audit.results.files import FINDINGS, JOURNAL, Header, open_results
 from taskshield.audit.results.summary import summarise
 from taskshield.core.errors import TaskShieldError, WireFormatError
-from taskshield.server.app import create_app
+from taskshield.integrations.mcp.connections import wire as mcp_wire
 from taskshield.settings import load
 from taskshield.settings_sources import read_file
 from taskshield.stores.maintenance.backup_file import read_backup
-from taskshield.stores.memory import MemoryStore
 from taskshield_lab.bench import record_files
 from tests.adapters.stored.kinds import ALL_FORMATS
 from tests.audit.log_files import agentdojo, clean, hijacked, sample
 from tests.fuzz import seeds
-from tests.server.stage import judge
-
-Read = Callable[[bytes], object]
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One reader of input."""
-
-    name: str
-    seeds: tuple[bytes, ...]
-    open: Callable[[], AbstractContextManager[Read]]
-    """Prepares it. What it gives reads input, and raises what is not a clean error."""
+from tests.fuzz.surfaces import SURFACES
+from tests.fuzz.target import Read, Target
 
 
 def _dumped(*values: object) -> tuple[bytes, ...]:
@@ -65,17 +54,19 @@ def _dumped(*values: object) -> tuple[bytes, ...]:
 
 @contextmanager
 def _parser(parse: Callable[[object], object], *, of_bytes: bool) -> Iterator[Read]:
-    def read(data: bytes) -> object:
+    def read(data: bytes) -> str:
         try:
             if of_bytes:
-                return parse(data)
+                parse(data)
+                return "read"
             try:
                 value = json.loads(data)
             except (ValueError, RecursionError):
-                return None
-            return parse(value)
-        except WireFormatError as error:
-            return error
+                return "not JSON"
+            parse(value)
+            return "read"
+        except WireFormatError:
+            return "refused"
 
     yield read
 
@@ -86,31 +77,13 @@ def _file(name: str, work: Callable[[Path], object]) -> Iterator[Read]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
 
-        def read(data: bytes) -> object:
+        def read(data: bytes) -> str:
             path.write_bytes(data)
             try:
-                return work(path)
-            except TaskShieldError as error:
-                return error
-
-        yield read
-
-
-@contextmanager
-def _surface(path: str, headers: dict[str, str]) -> Iterator[Read]:
-    """A path of the server. A provider is not there, so that good requests get 502."""
-    upstream = {"openai": "http://127.0.0.1:9", "anthropic": "http://127.0.0.1:9"}
-    server = {"upstream": upstream, "limits": {"per_minute": None}}
-    settings = load({"server": server}, environment={})
-    app = create_app(settings, judge=judge(), store=MemoryStore())
-    with TestClient(app, base_url="http://127.0.0.1:8787", client=("127.0.0.1", 1)) as client:
-        client.post("/api/sessions", json={"id": "s"})
-
-        def read(data: bytes) -> object:
-            answer = client.post(path, content=data, headers=headers)
-            assert answer.status_code < 500 or answer.status_code in (502, 503), answer.text
-            assert "Traceback" not in answer.text
-            return answer.status_code
+                work(path)
+                return "read"
+            except TaskShieldError:
+                return "refused"
 
         yield read
 
@@ -118,6 +91,11 @@ def _surface(path: str, headers: dict[str, str]) -> Iterator[Read]:
 def _read_document(document: Document[Any], data: object) -> object:
     assert isinstance(data, bytes)
     return document.read(data.decode(errors="surrogateescape"))
+
+
+def _mcp_message(data: object) -> object:
+    assert isinstance(data, bytes)
+    return mcp_wire.read(data)
 
 
 def _audited(path: Path) -> list[object]:
@@ -135,11 +113,6 @@ def _resumed(name: str, path: Path) -> object:
     return summarise(path.parent)
 
 
-_JSON = {"content-type": "application/json"}
-_EVALUATE = (
-    "/contentsafety/agent:evaluate"
-    "?api-version=2026-11-01-preview&targetResourceId=/subscriptions/1/agent"
-)
 _LOG = b"".join(line + b"\n" for line in _dumped(hijacked(), clean(), agentdojo(), sample(1)))
 
 
@@ -167,6 +140,7 @@ _PARSERS: tuple[tuple[str, Callable[[object], object], tuple[bytes, ...], bool],
     ("azure", task_adherence.parse, seeds.AZURE, True),
     ("agent hooks", agent_hooks.parse, seeds.AGENT_HOOKS, True),
     ("claude code", claude_code.parse, seeds.CLAUDE_CODE, True),
+    ("mcp messages", _mcp_message, seeds.MCP_MESSAGES, True),
     *(
         (f"answers of {path}", wire.read_response, seeds.ANSWERS[path], False)
         for path, wire in BY_PATH.items()
@@ -186,22 +160,6 @@ _FILES: tuple[tuple[str, str, bytes, Callable[[Path], object]], ...] = (
     ("backup", "x.gz", seeds.BACKUP, lambda path: list(read_backup(path))),
     ("settings", "x.yaml", seeds.SETTINGS, lambda path: load(read_file(path), environment={})),
 )
-_SURFACES: tuple[tuple[str, tuple[bytes, ...], dict[str, str]], ...] = (
-    ("/v1/chat/completions", seeds.CHAT, _JSON),
-    ("/v1/messages", seeds.ANTHROPIC, _JSON),
-    ("/v1/responses", seeds.RESPONSES, _JSON),
-    (
-        "/contentsafety/agent:analyzeTaskAdherence?api-version=2025-09-15-preview",
-        seeds.AZURE,
-        _JSON,
-    ),
-    (_EVALUATE, seeds.AGENT_HOOKS, _JSON),
-    ("/hooks/claude-code", seeds.CLAUDE_CODE, _JSON),
-    ("/api/playground", seeds.PLAYGROUND, _JSON),
-    ("/api/sessions", seeds.SESSIONS, _JSON),
-    ("/api/sessions/s/messages", seeds.MESSAGES, _JSON),
-)
-
 TARGETS = (
     *(
         Target(name, good, partial(_parser, parse, of_bytes=of_bytes))
@@ -216,5 +174,5 @@ TARGETS = (
         for name, example in ALL_FORMATS.items()
     ),
     *(Target(name, (good,), partial(_file, file, work)) for name, file, good, work in _FILES),
-    *(Target(path, good, partial(_surface, path, headers)) for path, good, headers in _SURFACES),
+    *SURFACES,
 )

@@ -8,6 +8,8 @@ the length, whatever the text.
 import re
 from dataclasses import dataclass, field
 
+from taskshield.core import deadline
+
 READS = "\x00"
 """Stands in a word for the output of commands that read something."""
 OTHER = "\x01"
@@ -85,6 +87,7 @@ class _Splitter:
         """All commands, in the order in which they end."""
         at = 0
         while at < len(self._text):
+            deadline.check()
             at = self._step(at)
         while len(self._frames) > 1:
             self._close()

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
+from taskshield.core import deadline
 from taskshield.core.safe_text import one_line
 from taskshield.engine.shell.hosts import UNKNOWN, code_hosts
 from taskshield.engine.shell.scripts import Script
@@ -68,7 +69,14 @@ def unasked(sent: Iterable[Upload], said: str) -> Upload | None:
         said: The user's words.
     """
     said = said.casefold()
-    return next((one for one in sent if not _names(said, one.host) and not _asks(said, one)), None)
+    asked: dict[str, bool] = {}  # one command may send to thousands of hosts
+    for one in sent:
+        deadline.check()
+        if one.command not in asked:
+            asked[one.command] = _asks(said, one)
+        if not asked[one.command] and not _names(said, one.host):
+            return one
+    return None
 
 
 def reason_against(upload: Upload) -> str:

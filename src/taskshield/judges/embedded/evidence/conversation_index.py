@@ -105,8 +105,10 @@ class ConversationIndex:
         key = (directive.message, directive.text)
         if key not in self._injected:
             self._injected[key] = find_directive(found, directive.text)
+        done = 0  # they may overlap many times over
         for numbers in self._injected[key]:
-            yield from found[max(0, numbers.start - reach) : numbers.stop + reach]
+            yield from found[max(done, numbers.start - reach) : numbers.stop + reach]
+            done = numbers.stop + reach
 
 
 def _bytes(text: str) -> int:

@@ -6,7 +6,7 @@ and serving alike.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from taskshield.judges.embedded.text.segments import Segment
 
@@ -102,16 +102,20 @@ def find_directive(segments: Sequence[Segment], directive: str) -> list[range]:
 
     An attacker may inject the same words more than once.
     """
+    texts = [segment.text for segment in segments]
+    ends = [*accumulate(len(text) + 1 for text in texts)]
+    """Where each segment ends in the joined words, its blank included."""
+    starts = {
+        end - len(text) - 1: number
+        for number, (text, end) in enumerate(zip(texts, ends, strict=True))
+    }
+    stops = {end - 1: number + 1 for number, end in enumerate(ends)}
+    joined = " ".join(texts)
     found = []
-    for first, segment in enumerate(segments):
-        if not directive.startswith(segment.text):
-            continue
-        text, last = segment.text, first
-        while len(text) < len(directive) and last + 1 < len(segments):
-            last += 1
-            text = f"{text} {segments[last].text}"
-            if not directive.startswith(text):
-                break
-        if text == directive:
-            found.append(range(first, last + 1))
+    at = joined.find(directive)
+    while at >= 0:
+        first, stop = starts.get(at), stops.get(at + len(directive))
+        if first is not None and stop is not None:
+            found.append(range(first, stop))
+        at = joined.find(directive, at + 1)
     return found

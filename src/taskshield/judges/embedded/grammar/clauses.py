@@ -6,6 +6,7 @@ Quotations, code and parentheses are never cut. `directive_openers` says what a 
 import re
 from collections.abc import Iterator
 
+from taskshield.core import deadline
 from taskshield.judges.embedded.grammar.directive_openers import (
     opens_condition,
     opens_order,
@@ -67,6 +68,7 @@ def clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     begin = 0
     conditional = opens_condition(masked[:_WINDOW])
     for joint in _JOINT.finditer(masked):
+        deadline.check()
         if _is_filler(masked[begin : min(joint.start(), begin + _WINDOW)]):
             continue
         if conditional and joint["mark"] != ";":
@@ -111,6 +113,7 @@ def _is_ordinal(masked: str, end: int) -> bool:
 def _line_ends(masked: str) -> Iterator[int]:
     last = 0
     for match in _LINE_END.finditer(masked):
+        deadline.check()
         wrapped = (
             match.start() - last >= _WRAPPED and masked[match.end() : match.end() + 1].islower()
         )

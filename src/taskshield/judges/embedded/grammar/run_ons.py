@@ -7,6 +7,7 @@ Only English verbs are known. `directive_openers` says what an order is.
 import re
 from collections.abc import Iterator
 
+from taskshield.core import deadline
 from taskshield.judges.embedded.grammar.directive_openers import opens_order, opens_request
 
 _READ = 200
@@ -30,6 +31,7 @@ _OBJECT = re.compile(r"\A\S++ (?:the|an?|my|our|your|his|her|their|its|this|that
 def run_on_starts(text: str) -> Iterator[int]:
     """Positions where an order begins right behind a word that ends no sentence."""
     for match in _BETWEEN.finditer(text):
+        deadline.check()
         before = text[max(0, match.start() - _WORD) : match.start()].split()[-1]
         order = text[match.end() : match.end() + _READ]
         if before.lower() not in _GOES_ON and _begins(order, after_name=_is_name(before)):

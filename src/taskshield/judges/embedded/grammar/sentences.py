@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from taskshield.core import deadline
+
 LIMIT = 400
 """Longer sentences are cut, at a blank where there is one."""
 
@@ -33,6 +35,7 @@ def sentence_ends(text: str) -> Iterator[int]:
     """Positions after the last character of each sentence but the last, in order."""
     begin = 0
     for match in _END.finditer(text):
+        deadline.check()
         marks, closed, after = match["marks"], match.end("closers"), match.end()
         if _FULL.search(marks) is None:
             if after == len(text) or not (match["blank"] or _is_glued(text, begin, match)):

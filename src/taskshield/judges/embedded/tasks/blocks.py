@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
+from taskshield.core import deadline
+
 BlockKind: TypeAlias = Literal["prose", "item", "data"]
 """prose: the user's own sentences. item: one item of a list. data: code, quotations, mails."""
 
@@ -88,6 +90,7 @@ def _pieces(text: str) -> Iterator[Block]:
     lookups = _LOOKUPS
     index = 0
     while index < len(lines):
+        deadline.check()
         line = lines[index]
         count, kind = 1, _kind(line.text)
         tag = _TAG.match(line.text)

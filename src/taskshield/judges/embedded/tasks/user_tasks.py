@@ -196,10 +196,13 @@ def _grouped(text: str, pieces: list[_Piece]) -> list[_Group]:
 
 def _hand_back(text: str, group: _Group, waiting: list[_Piece]) -> list[_Piece]:
     """Whole sentences before a prohibition belong to the order before it; returns the others."""
-    while waiting and text[waiting[0].start : waiting[0].end].rstrip().endswith((".", "!", "?")):
-        group.after.append(waiting[0])
-        waiting = waiting[1:]
-    return waiting
+    whole = 0
+    for piece in waiting:
+        if not text[piece.start : piece.end].rstrip().endswith((".", "!", "?")):
+            break
+        whole += 1
+    group.after += waiting[:whole]
+    return waiting[whole:]
 
 
 def _only_announces(text: str, pieces: list[_Piece], index: int) -> bool:

@@ -7,6 +7,7 @@ goes; one that parts words becomes a blank. Names, addresses, tables and paths s
 import re
 from collections.abc import Iterator, Sequence
 
+from taskshield.core import deadline
 from taskshield.judges.embedded.grammar.language import FUNCTION_WORDS
 from taskshield.judges.embedded.text.control_characters import GAP, HINT, LONGEST_GAP
 from taskshield.judges.embedded.text.tracked_text import Edit
@@ -75,6 +76,7 @@ def mark_edits(text: str) -> Iterator[Edit]:
 def _windows(count: int) -> Iterator[slice]:
     """Stretches of so many pieces: what stands before and after a sentence does not hide it."""
     for start in range(0, max(1, count - _WINDOW // 2), _WINDOW // 2):
+        deadline.check()
         yield slice(start, start + _WINDOW)
 
 

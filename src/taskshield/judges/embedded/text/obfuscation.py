@@ -24,6 +24,7 @@ from urllib.parse import unquote_to_bytes
 import numpy as np
 from numpy.typing import NDArray
 
+from taskshield.core import deadline
 from taskshield.judges.embedded.grammar.language import is_english
 from taskshield.judges.embedded.text.braille_morse import spelled
 from taskshield.judges.embedded.text.control_characters import shown
@@ -168,6 +169,7 @@ def _flagged(text: bytes) -> Iterator[NDArray[np.bool_]]:
 def _matches(pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator[re.Match[str]]:
     done = 0
     for place in places:
+        deadline.check()
         match = pattern.match(text, place) if place >= done else None
         if match is not None:
             yield match
