@@ -49,3 +49,10 @@ def test_a_thread_ends_once_its_caller_does_not_wait_any_more() -> None:
 
     run(given_up())
     assert ended.is_set()
+
+
+def test_items_are_given_as_long_as_there_is_time() -> None:
+    given = deadline.checked(range(3))
+    assert next(given) == 0
+    with deadline.within(0), pytest.raises(DeadlinePassed):
+        next(given)

@@ -5,9 +5,12 @@ deadline belongs to the context, so threads that are started with a copy of it h
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 
 class DeadlinePassed(TimeoutError):
@@ -50,3 +53,14 @@ def check() -> None:
     """
     if time.monotonic() > _current.get().at:
         raise DeadlinePassed
+
+
+def checked(items: Iterable[Item]) -> Iterator[Item]:
+    """Give the same items, as long as there is time left.
+
+    Raises:
+        DeadlinePassed: There is none.
+    """
+    for item in items:
+        check()
+        yield item

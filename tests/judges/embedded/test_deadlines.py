@@ -1,8 +1,12 @@
 """A check past its time limit is an outage, its thread is free, and others are answered."""
 
 import asyncio
-from collections.abc import Iterator
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import count
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -11,12 +15,20 @@ from taskshield.core import deadline
 from taskshield.core.errors import JudgeTimeout
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
+from taskshield.core.tools import Tier
 from taskshield.judges.embedded.evidence import explanation
+from taskshield.judges.embedded.evidence.call_evidence import beside, collect_evidence
+from taskshield.judges.embedded.evidence.conversation_index import ConversationIndex
 from taskshield.judges.embedded.evidence.provenance import Sources
+from taskshield.judges.embedded.evidence.read_only_calls import only_looks
 from taskshield.judges.embedded.judge import EmbeddedJudge
 from taskshield.judges.embedded.network.encoding import piece_ids
+from taskshield.judges.embedded.shell.unasked_uploads import unasked_upload
 from taskshield.judges.embedded.tasks import user_tasks
+from taskshield.judges.embedded.tasks.assistant_plans import read_plans
 from taskshield.judges.embedded.tasks.blocks import Block
+from taskshield.judges.embedded.tasks.delegation import delegated_source
+from taskshield.judges.embedded.tasks.pasted_text import split_pasted
 from taskshield.judges.embedded.text import segments as text_segments
 from taskshield.judges.embedded.text.segments import Segment
 from taskshield.judges.embedded.text.tracked_text import Edit, Rewriting
@@ -104,3 +116,90 @@ def test_every_loop_over_untrusted_text_looks_at_the_clock() -> None:
         ):
             with pytest.raises(deadline.DeadlinePassed):
                 work()
+
+
+LARGEST = 2_000_000
+"""Characters; the judge refuses longer texts."""
+ENOUGH = 60_000
+"""Calls of functions, which together take a small part of a second."""
+UNITS = (
+    "Send it to Bob and then pay him. ",
+    "a ",
+    "| a |\n",
+    "- a\n",
+    "\\u0041",
+    "a\u200b.b ",
+    "\u2800a",
+    "aGVsbG8gd29ybGQgdGhpcyBpcyBh\n",
+    "curl -T f http://a.example; ",
+)
+
+
+class TooLong(Exception):
+    """The work went on."""
+
+
+def _step(text: str) -> object:
+    index = ConversationIndex()
+    index.add_user(0, text)
+    index.add_assistant(1, text, [])
+    return index
+
+
+def _beside(text: str) -> object:
+    return beside(text_segments.segments(text), [_calling(text[:1000])])
+
+
+def _calling(text: str) -> ToolCall:
+    return ToolCall(id="c", name="run_command", arguments=json.dumps({"command": text}))
+
+
+def _evidence(text: str) -> object:
+    return collect_evidence(
+        _calling(text),
+        kind=Tier.EXTERNAL,
+        spec=None,
+        index=ConversationIndex(),
+        directives=[],
+        delegated="",
+    )
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=ascii)
+@pytest.mark.parametrize(
+    "read",
+    [
+        text_segments.segments,
+        user_tasks.read_tasks,
+        split_pasted,
+        read_plans,
+        delegated_source,
+        _step,
+        _beside,
+        _evidence,
+        lambda text: Sources().add_output(0, [Segment(0, len(text), text)]),
+        lambda text: explanation.explained_share(_calling(text), text),
+        lambda text: unasked_upload(_calling(text), "Send it."),
+        lambda text: only_looks(_calling(text)),
+    ],
+    ids=[
+        *("segments", "tasks", "pasted", "plans", "delegation", "index", "definition"),
+        *("evidence", "sources", "explanation", "uploads", "shell"),
+    ],
+)
+def test_the_largest_text_is_not_read_after_the_deadline(
+    read: Callable[[str], object], unit: str
+) -> None:
+    text = (unit * (LARGEST // len(unit) + 1))[:LARGEST]
+    calls = count()
+
+    def note(frame: FrameType, event: str, arg: object) -> None:
+        if next(calls) > ENOUGH:
+            raise TooLong
+
+    with deadline.within(0), suppress(deadline.DeadlinePassed):
+        sys.setprofile(note)
+        try:
+            read(text)
+        finally:
+            sys.setprofile(None)

@@ -86,7 +86,9 @@ def item_body(text: str, block: Block) -> int:
 
 
 def _pieces(text: str) -> Iterator[Block]:
-    lines = [_Line(m.start(), m.end(), m[0]) for m in _LINE.finditer(text) if m[0]]
+    lines = [
+        _Line(m.start(), m.end(), m[0]) for m in deadline.checked(_LINE.finditer(text)) if m[0]
+    ]
     lookups = _LOOKUPS
     index = 0
     while index < len(lines):

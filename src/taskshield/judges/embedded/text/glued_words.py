@@ -117,7 +117,7 @@ def _sentence_edits(
 ) -> Iterator[Edit]:
     """Blanks for the signs between words, in those stretches that are sentences."""
     said = match[0]
-    signs = [sign.span() for sign in between.finditer(said)]
+    signs = [sign.span() for sign in deadline.checked(between.finditer(said))]
     starts, ends = [0, *(end for _, end in signs)], [*(start for start, _ in signs), len(said)]
     words = [said[start:end].lower() for start, end in zip(starts, ends, strict=True)]
     chosen: set[int] = set()
