@@ -1,6 +1,7 @@
 """The functions of taskshield that read untrusted text, each as work on one text.
 
-Those that read JSON and streams are in `wire_functions`.
+Those that read JSON and streams are in `wire_functions`. The module is long because every function
+is listed with what it is tried on.
 """
 
 import inspect
