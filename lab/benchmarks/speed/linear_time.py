@@ -22,6 +22,7 @@ from text_functions import FUNCTIONS, UNITS
 from wire_functions import WIRE_FUNCTIONS
 
 from taskshield_lab.bench.scripts import results_file
+from taskshield_lab.bench.scripts.processor_time import seconds
 
 _SMALL, _GROWTH = 160, 4
 _MOST = 8.5

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from taskshield.judges.embedded.shell.unasked_uploads import unasked_upload
 
 from taskshield.core import deadline
 from taskshield.core.errors import JudgeTimeout
@@ -23,7 +24,6 @@ from taskshield.judges.embedded.evidence.provenance import Sources
 from taskshield.judges.embedded.evidence.read_only_calls import only_looks
 from taskshield.judges.embedded.judge import EmbeddedJudge
 from taskshield.judges.embedded.network.encoding import piece_ids
-from taskshield.judges.embedded.shell.unasked_uploads import unasked_upload
 from taskshield.judges.embedded.tasks import user_tasks
 from taskshield.judges.embedded.tasks.assistant_plans import read_plans
 from taskshield.judges.embedded.tasks.blocks import Block
