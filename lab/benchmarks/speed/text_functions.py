@@ -56,6 +56,8 @@ from taskshield.judges.embedded.grammar.language import is_english
 from taskshield.judges.embedded.grammar.run_ons import run_on_starts
 from taskshield.judges.embedded.grammar.sentences import cut_points, sentence_ends
 from taskshield.judges.embedded.network.inputs import request
+from taskshield.judges.embedded.restrictions.records import agent_list, listings
+from taskshield.judges.embedded.restrictions.wording import reading as restrictions
 from taskshield.judges.embedded.tasks.assistant_plans import is_plan, read_plans
 from taskshield.judges.embedded.tasks.blocks import blocks
 from taskshield.judges.embedded.tasks.deferred_work import standing
@@ -332,6 +334,10 @@ FUNCTIONS: tuple[Reading, ...] = (
     reading(gives_no_order),
     reading(read_plans),
     reading(is_plan),
+    # restrictions
+    reading(restrictions.read, lambda text: restrictions.read(0, text)),
+    reading(listings),
+    reading(agent_list),
     # evidence
     reading(tokenize),
     reading(kinds_in),

@@ -13,6 +13,7 @@ from threading import Event
 from taskshield.core.assessments import (
     AssessedInstruction,
     Assessment,
+    Contradiction,
     Score,
     TaskAssessment,
     Trace,
@@ -35,6 +36,7 @@ from taskshield.judges.embedded.decision.features import (
 )
 from taskshield.judges.embedded.decision.repetition import repeated_payments
 from taskshield.judges.embedded.decision.shares import shared_out
+from taskshield.judges.embedded.evidence.argument_values import argument_values
 from taskshield.judges.embedded.evidence.call_evidence import (
     CallEvidence,
     Kind,
@@ -53,6 +55,12 @@ from taskshield.judges.embedded.evidence.directives import (
 from taskshield.judges.embedded.evidence.index_cache import IndexCache
 from taskshield.judges.embedded.network import inputs
 from taskshield.judges.embedded.network.model import Model, shared
+from taskshield.judges.embedded.restrictions.act import Act
+from taskshield.judges.embedded.restrictions.contradictions import (
+    contradictions,
+    find_contradictions,
+)
+from taskshield.judges.embedded.restrictions.index import RestrictionIndex
 from taskshield.judges.embedded.tasks.assistant_plans import read_plans
 from taskshield.judges.embedded.tasks.small_talk import answers
 from taskshield.judges.embedded.tasks.user_tasks import read_tasks
@@ -194,6 +202,9 @@ class EmbeddedJudge:
                 (gathered(plan_call(one.text), "plan"), one) for one in read_plans(message.text)
             ]
             calls = [gathered(call, view.tiers[call.name]) for call in message.tool_calls]
+            against = [
+                _contradictions(call, view, index.restrictions) for call in message.tool_calls
+            ]
         finally:
             self._indexes.put_back(view.history, index)
         again = repeated_payments(message.tool_calls, view.tiers, view.history)
@@ -203,8 +214,11 @@ class EmbeddedJudge:
                 for evidence, one in plans
             ),
             *(
-                self._judged(one, view, text=one.call.describe(), again=one.call.id in again)
-                for one in calls
+                replace(
+                    self._judged(one, view, text=one.call.describe(), again=one.call.id in again),
+                    contradictions=ruled_out,
+                )
+                for one, ruled_out in zip(calls, against, strict=True)
             ),
         ]
 
@@ -319,6 +333,22 @@ def _offer(view: SessionView) -> str:
             return said.text
         case _:
             return ""
+
+
+def _contradictions(
+    call: ToolCall, view: SessionView, index: RestrictionIndex
+) -> tuple[Contradiction, ...]:
+    """What the call does against the user's own words."""
+    spec = view.tools.get(call.name)
+    about = "" if spec is None else spec.description
+    newest = index.said[-1].message if index.said else -1
+    delegated = any(
+        task.grant is not None and task.instruction.origin.message == newest for task in view.tasks
+    )
+    act = Act(call, view.tiers[call.name], argument_values(call), about)
+    return contradictions(
+        find_contradictions(act, index, view.history, delegated=delegated), view.tasks
+    )
 
 
 def _delegated(view: SessionView) -> str:

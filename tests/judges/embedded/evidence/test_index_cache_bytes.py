@@ -36,9 +36,9 @@ def test_bytes_follow_what_is_taken_added_and_dropped() -> None:
     said = history("word", 20)
     for shown in (said[:1], said[:2], said, (said[0], said[2]), said[:1]):
         index = cache.take(shown)
-        assert index.bytes == sum(500 + 40 * len(turn.message.text) for turn in shown)
+        assert index.bytes == sum(500 + 60 * len(turn.message.text) for turn in shown)
         cache.put_back(shown, index)
     index = cache.take(said[:1])
     cache.put_back(said[:1], index)
     cache.put_back(said[:1], index)
-    assert cache.bytes <= 3 * 500 + 40 * 3 * 100 * 2
+    assert cache.bytes <= 3 * 500 + 60 * 3 * 100 * 2

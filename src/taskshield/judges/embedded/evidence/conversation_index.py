@@ -13,6 +13,7 @@ from taskshield.core.provenance import TextLocation
 from taskshield.core.tools import name_words
 from taskshield.judges.embedded.evidence.directives import Directive, find_directive
 from taskshield.judges.embedded.evidence.provenance import Sources
+from taskshield.judges.embedded.restrictions.index import RestrictionIndex
 from taskshield.judges.embedded.tasks.pasted_text import split_pasted
 from taskshield.judges.embedded.text.segments import Segment, segments
 
@@ -30,6 +31,8 @@ class ConversationIndex:
     """Names of the tools that were called, in words, in order."""
     outputs: dict[int, Sequence[Segment]] = field(default_factory=dict)
     """The segments of each tool output, by number of its message."""
+    restrictions: RestrictionIndex = field(default_factory=RestrictionIndex)
+    """What the user ruled out, and the records that the words point at."""
     bytes: int = 0
     """Bytes that it takes in memory, roughly."""
     _words: dict[TextLocation, str] = field(default_factory=dict)
@@ -45,6 +48,7 @@ class ConversationIndex:
         self.asked.append(said.own)
         self.pasted = self.pasted or bool(said.pasted)
         self.sources.add_user(message, said.own, len(text))
+        self.restrictions.add_user(message, said.own)
         self._add_data(message, said.pasted)
         self.sources.add_pasted(message, said.pasted)
 
@@ -52,6 +56,7 @@ class ConversationIndex:
         """Add a message of the agent and the names of the tools that it called."""
         if text:
             self.sources.add_assistant(message, text)
+            self.restrictions.add_assistant(message, text)
         before = len(self.steps)
         self.steps.extend(tool_name_words(call.name) for call in calls)
         self._others.append((message, len(self.steps) - before, _bytes(text)))
@@ -65,6 +70,7 @@ class ConversationIndex:
         self.outputs[message] = found
         self._add_data(message, found)
         self.sources.add_output(message, found)
+        self.restrictions.add_output(message, text)
 
     def forget(self, count: int) -> None:
         """Drop the oldest messages that are not the user's, as if they had not been added.
@@ -76,6 +82,7 @@ class ConversationIndex:
             self.bytes -= size
             del self.steps[:steps]
             self.sources.forget(message)
+            self.restrictions.forget(message)
             for segment in self.outputs.pop(message, ()):
                 del self._words[TextLocation(message=message, start=segment.start, end=segment.end)]
             for key in [key for key in self._injected if key[0] == message]:
@@ -112,8 +119,8 @@ class ConversationIndex:
 
 
 def _bytes(text: str) -> int:
-    """Bytes that a message takes in the index, roughly: each word has a place, and is found."""
-    return 500 + 40 * len(text)
+    """Bytes that a message takes in the index, roughly: each word has places, and is found."""
+    return 500 + 60 * len(text)
 
 
 def tool_name_words(name: str) -> str:

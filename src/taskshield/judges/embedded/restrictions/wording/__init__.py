@@ -1,0 +1,1 @@
+"""The user's words about what is allowed: words, phrases, amounts, times, and their reading."""
