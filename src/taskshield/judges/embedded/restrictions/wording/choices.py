@@ -135,10 +135,10 @@ def choices(low: str) -> Iterator[Choice]:
 
 
 _NUMBERS = re.compile(
-    r"^\W*(?:(?:ok|okay|yes|ja|oui|sí|sì|sim|just|only|nur|solo|sólo|seulement|só|alleen|tylko"
-    r"|bara|do|take|please|bitte|no\.?|nr\.?|number|#)\W+){0,4}"
-    r"(?P<list>[1-9](?:\s?(?:,|and|&|und|et|y|e|en|i|och|\+)\s?[1-9]){0,5})\W*(?:only|please|nur"
-    r"|bitte|ja|yes|then|thanks|pls|solo|oui|sí)?\W*$"
+    r"^\W{0,4}(?:(?:ok|okay|yes|ja|oui|sí|sì|sim|just|only|nur|solo|sólo|seulement|só|alleen|tylko"
+    r"|bara|do|take|please|bitte|no\.?|nr\.?|number|#)\W{1,3}){0,4}"
+    r"(?P<list>[1-9](?:\s?(?:,|and|&|und|et|y|e|en|i|och|\+)\s?[1-9]){0,5})\W{0,4}(?:only|please|nur"
+    r"|bitte|ja|yes|then|thanks|pls|solo|oui|sí)?\W{0,4}$"
 )
 
 
