@@ -64,7 +64,7 @@ def contradictions(found: Iterable[Found], tasks: Iterable[Task]) -> tuple[Contr
     if not known:
         return ()
     told: dict[tuple[str, str], Contradiction] = {}
-    for one in found:
+    for one in (one for one in found if one.said):
         told.setdefault(
             (one.kind, one.said),
             Contradiction(target=_task(one, known), kind=one.kind, said=one.said, does=one.does),
