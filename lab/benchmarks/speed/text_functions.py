@@ -299,7 +299,7 @@ FUNCTIONS: tuple[Reading, ...] = (
     reading(glued_words.mark_edits, listed=True),
     reading(glued_words.separated_edits, listed=True),
     reading(literals.edits, listed=True),
-    reading(literals.is_structured),
+    reading(literals.signs, lambda text: literals.signs([text])),
     reading(obfuscation.edits, listed=True),
     reading(braille_morse.spelled, listed=True),
     reading(markup.edits, listed=True),

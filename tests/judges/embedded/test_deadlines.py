@@ -10,13 +10,14 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from taskshield.judges.embedded.shell.unasked_uploads import unasked_upload
 
 from taskshield.core import deadline
 from taskshield.core.errors import JudgeTimeout
 from taskshield.core.levels import Level
 from taskshield.core.messages import Message, ToolCall, text_message
 from taskshield.core.tools import Tier
+from taskshield.engine.shell.scripts import scripts
+from taskshield.engine.shell.unasked_uploads import sent_by, unasked
 from taskshield.judges.embedded.evidence import explanation
 from taskshield.judges.embedded.evidence.call_evidence import beside, collect_evidence
 from taskshield.judges.embedded.evidence.conversation_index import ConversationIndex
@@ -179,7 +180,7 @@ def _evidence(text: str) -> object:
         _evidence,
         lambda text: Sources().add_output(0, [Segment(0, len(text), text)]),
         lambda text: explanation.explained_share(_calling(text), text),
-        lambda text: unasked_upload(_calling(text), "Send it."),
+        lambda text: unasked(sent_by(scripts(_calling(text))), "Send it."),
         lambda text: only_looks(_calling(text)),
     ],
     ids=[
