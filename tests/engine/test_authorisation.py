@@ -8,7 +8,7 @@ import pytest
 
 from taskshield.core.assessments import AssessedInstruction, Contradiction, ContradictionKind
 from taskshield.core.decisions import Decision
-from taskshield.core.instructions import Instruction, Objective, Origin
+from taskshield.core.instructions import Instruction, Objective, Origin, Task, TaskSet
 from taskshield.core.judge import SessionView
 from taskshield.core.levels import Level
 from taskshield.core.messages import ToolCall
@@ -21,6 +21,8 @@ from tests.engine.sessions import run, session
 from tests.judging import TableJudge
 from tests.linear import is_linear
 
+TASK = Instruction(text="Do f.", level=Level.USER, origin=Origin(message=0))
+TASKS = TaskSet(tasks=(Task(id="t1", instruction=TASK), Task(id="t2", instruction=TASK)))
 CALL = AssessedInstruction(
     text='f({"amount": 500})', call_id="c1", scores=(score("t1", 1.0), score("t2", 1.0))
 )
@@ -39,7 +41,7 @@ def ruled_out(
     *found: Contradiction, tier: Tier = Tier.WRITE, policy: Policy | None = None
 ) -> Decision:
     item = replace(CALL, contradictions=found or (against(),))
-    return decide(replace(step(item, names=["f"], policy=policy), tiers={"f": tier}))
+    return decide(replace(step(item, names=["f"], policy=policy), tiers={"f": tier}, tasks=TASKS))
 
 
 def scored(
@@ -53,7 +55,7 @@ def scored(
     item = AssessedInstruction(
         text="f({})", call_id="c1", scores=scores, epsilon=epsilon, asked_from=asked_from
     )
-    return decide(replace(step(item, names=["f"], policy=policy), tiers={"f": tier}))
+    return decide(replace(step(item, names=["f"], policy=policy), tiers={"f": tier}, tasks=TASKS))
 
 
 def test_a_contradiction_is_misaligned_whatever_the_scores() -> None:

@@ -17,6 +17,7 @@ import doubling
 from child_processes import Tell, outcomes
 from collected_patterns import patterns
 from doubling import BAR, SIZES, Measured, Work
+from engine_functions import ENGINE_FUNCTIONS
 from pattern_texts import GENERIC, Unit, units
 from text_functions import FUNCTIONS, UNITS
 from wire_functions import WIRE_FUNCTIONS
@@ -75,7 +76,7 @@ def tried_patterns(most_units: int | None = None) -> Iterator[Tried]:
 
 def tried_functions(most_units: int | None = None) -> Iterator[Tried]:
     """Every function with the texts that it is tried on."""
-    for name, file, work, own in (*FUNCTIONS, *WIRE_FUNCTIONS):
+    for name, file, work, own in (*FUNCTIONS, *ENGINE_FUNCTIONS, *WIRE_FUNCTIONS):
         hard = [
             Unit(before, unit, after)
             for unit in dict.fromkeys((*own, *UNITS, *GENERIC))

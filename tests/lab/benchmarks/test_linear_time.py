@@ -21,6 +21,7 @@ import doubling
 import linear_time
 import pytest
 from collected_patterns import MADE_LATER, SOURCES, patterns
+from engine_functions import ENGINE_FUNCTIONS
 from pattern_texts import Unit, units
 from text_functions import FUNCTIONS, UNITS
 from wire_functions import WIRE_FUNCTIONS
@@ -72,7 +73,7 @@ def test_patterns_are_collected_wherever_they_stand() -> None:
     assert "text.lines._CELL" in names
     assert "delegation_languages._PATTERNS[3]" in names  # in a tuple
     assert "argument_values._SHAPES[0][1]" in names
-    assert "engine.view.line" in names  # within a function
+    assert "own_resources.paths.line" in names  # within a function
     assert "engine.risk_tiers.made[0]" in names  # by an example
     assert "key_shapes.key_pattern" in names  # of a cached function
     assert len(patterns()) > 300
@@ -208,7 +209,7 @@ def test_every_loop_over_text_is_in_the_table() -> None:
     texts = ["".join(unit * 3 for unit in UNITS), *(unit * 20 for unit in UNITS)]
     sys.setprofile(note)
     try:
-        for _, _, work, own in (*FUNCTIONS, *WIRE_FUNCTIONS):
+        for _, _, work, own in (*FUNCTIONS, *ENGINE_FUNCTIONS, *WIRE_FUNCTIONS):
             for text in (*texts, *(unit * 20 for unit in own), "".join(own)):
                 work(text)
     finally:

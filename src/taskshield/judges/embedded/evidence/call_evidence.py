@@ -153,7 +153,8 @@ class CallEvidence:
         known = self.pasted or any(one.words_found or one.values_found for one in named)
         if known or not acts(self.kind) or not self.request.strip():
             return False
-        if any(word in _program(self.call) for word in token_words(self.request) if len(word) > 3):
+        program = _program(self.call)
+        if program and any(word in program for word in token_words(self.request) if len(word) > 3):
             return False  # "test": pytest
         return is_empty(self.request) or (
             self.kind in _REACHING
