@@ -214,7 +214,7 @@ def _evidence(text: str) -> object:
     index = _indexed(text)
     found = index.outputs[1]
     groups = group_neighbours(found, range(0, min(len(found), 400), 3))
-    directives = [Directive(message=1, text=one.text) for one in groups[:20]]
+    directives = [Directive(message=1, text=one.text) for one in groups[:5]]
     evidence = collect_evidence(
         _CALL,
         kind=Tier.FINANCIAL,

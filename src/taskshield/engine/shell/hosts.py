@@ -19,9 +19,9 @@ _READING_CODE = re.compile(
     re.IGNORECASE,
 )
 _SENDING_CODE = re.compile(
-    r"\.(?:post|put|patch|request|send\w*|upload\w*|stor\w+|put_object|write)\s*\("
+    r"\.(?:post|put|patch|request|send\w{0,20}|upload\w{0,20}|stor\w{1,20}|put_object|write)\s{0,9}\("
     r"|['\"](?:POST|PUT|PATCH)['\"]|\b(?:data|files|body)\s*[=:]"
-    r"|(?:get|urlopen|fetch|gethostbyname|getaddrinfo|lookup|resolve\w*)\s*\([^;\n]{0,120}?"
+    r"|(?:get|urlopen|fetch|gethostbyname|getaddrinfo|lookup|resolve\w{0,20})\s{0,9}\([^;\n]{0,120}?"
     r"(?:open|read|environ|process\.env|getenv)"
     r"|-(?:InFile|Body|Form)\b|Upload(?:File|String|Data)|TransferType\s+Upload",
     re.IGNORECASE,

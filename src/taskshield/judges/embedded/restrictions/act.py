@@ -22,7 +22,7 @@ from taskshield.judges.embedded.restrictions.wording.words import (
 )
 
 _COMMAND = re.compile(
-    r"\bgit\s(?:-\S{1,40}\s)*(?P<git>push|commit|merge)\b|(?:^|[;&|]\s{0,3}|sudo\s"
+    r"\bgit\s(?:-\S{1,40}\s){0,6}(?P<git>push|commit|merge)\b|(?:^|[;&|]\s{0,3}|sudo\s"
     r"|xargs\s)(?P<rm>rm|rmdir|shred|unlink)\s"
     r"|\b(?P<delete>delete|prune|purge|uninstall|destroy)\b|\b(?:npm|twine|cargo"
     r"|poetry)\s(?P<publish>publish|upload)\b"
@@ -52,6 +52,8 @@ _COUNT = frozenset(
     " num pax stück 数量 人数 個数".split()
 )
 _DETERMINERS = frozenset("a an the one some all any new your another this every each up".split())
+_MEANS = frozenset("call execute invoke navigate open run use visit".split())
+"""Verbs of tools with which everything is done, a look as well."""
 _LONG = 120
 
 
@@ -167,6 +169,16 @@ class Act:
         return bool(self.acts) or (
             verb and not self.commands and first not in LOOKING and opens_order(f"{first} it")
         )
+
+    @cached_property
+    def described_verb(self) -> str:
+        """The verb that its English description begins with, if that is not one of looking."""
+        if not self.changes or not self._described or self.commands or _MEANS & set(self.words):
+            return ""
+        first, following = self._described[0], self._described[1:2]
+        verb = f"{first[:-3]}y" if first.endswith("ies") else first.removesuffix("s")
+        noun = following == ("of",) or verb in LOOKING | _MEANS
+        return "" if noun or not opens_order(f"{verb} it") else verb
 
     @cached_property
     def aims(self) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from taskshield.core.judge import HistoryEntry
 from taskshield.core.levels import Level
 from taskshield.core.messages import ToolCall
+from taskshield.core.tools import Tier
+from taskshield.judges.embedded.restrictions.act import Act
 from taskshield.judges.embedded.restrictions.found import Found, Scene
 from taskshield.judges.embedded.restrictions.wording.phrases import AGREED, NOW
 from taskshield.judges.embedded.restrictions.wording.said import Limit, Place, Prohibition, Said
@@ -41,6 +43,7 @@ _HARD = frozenset(
     " close".split()
 )
 """Acts that are more than a look."""
+_GRAVE = frozenset([Tier.DESTRUCTIVE, Tier.FINANCIAL, Tier.ACCESS])
 _ONCE_ONLY = frozenset("send publish pay refund buy create invite".split())
 _WIDE = {
     "write": frozenset(["send", "write"]),
@@ -115,6 +118,17 @@ def _looking(scene: Scene) -> Iterator[Found]:
         return
     if last.look_only is not None and not last.asks:
         yield scene.found("look_only", last, last.look_only)
+    elif last.only_asks is not None and _commits(scene.act):
+        # What was ordered earlier may still be under way.
+        if all(said.only_asks is not None for said in scene.index.said):
+            yield scene.found("look_only", last, last.only_asks)
+
+
+def _commits(act: Act) -> bool:
+    """Whether no question can ask for it: it does something that cannot be undone by looking."""
+    if act.described_verb:
+        return bool(act.acts & (_HARD | {"create"})) or act.tier in _GRAVE
+    return act.tier in _GRAVE and bool(act.values) and bool(act.acts & _HARD)
 
 
 def _withdrawn(scene: Scene) -> Iterator[Found]:

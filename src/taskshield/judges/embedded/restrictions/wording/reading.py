@@ -14,6 +14,7 @@ from taskshield.judges.embedded.restrictions.wording.choices import (
 from taskshield.judges.embedded.restrictions.wording.choices import exclusions as read_exclusions
 from taskshield.judges.embedded.restrictions.wording.moments import moments
 from taskshield.judges.embedded.restrictions.wording.quantities import Quantity, quantities
+from taskshield.judges.embedded.restrictions.wording.questions import only_asks
 from taskshield.judges.embedded.restrictions.wording.said import (
     Limit,
     Order,
@@ -81,6 +82,7 @@ def read(message: int, own: str) -> Said:
         directions=tuple(directions(low)),
         moments=moments(low),
         look_only=look,
+        only_asks=only_asks(own),
         withdrawn=withdrawn,
         nothing_else=_place(phrases.NOTHING_ELSE, low),
         waits=_place(phrases.WAITS, low),

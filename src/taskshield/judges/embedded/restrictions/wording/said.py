@@ -118,6 +118,8 @@ class Said:
     directions: tuple[Direction, ...] = ()
     moments: Moments = field(default_factory=Moments)
     look_only: Place | None = None
+    only_asks: Place | None = None
+    """Where it asks for information, if it asks for nothing else."""
     withdrawn: Place | None = None
     nothing_else: Place | None = None
     waits: Place | None = None
