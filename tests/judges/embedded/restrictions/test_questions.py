@@ -21,6 +21,8 @@ REQUESTS = (
     "Which jobs failed? Restart them.",
     "Check the invoices and pay the late ones.",
     "Tell Ana and show her the list.",
+    "Tell ana@firm.example that I am late.",
+    "Show Ana the list.",
     "Könnten Sie den Termin absagen?",
     "Was kostet das? Bitte buchen.",
     "the second one",

@@ -14,8 +14,9 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _LOOKS = re.compile(
-    r"(?:show|list|tell|find\s+out|look\s+up|check|summari[sz]e|explain|describe|compare|count"
-    r"|calculate|display|give\s+me\s+(?:an?\s+)?(?:list|overview|summary)|let\s+me\s+know)\b"
+    r"(?:(?:show|tell)\s+(?:me|us)|show\s+(?:the|all|my|our)|list|find\s+out|look\s+up|check"
+    r"|summari[sz]e|explain|describe|compare|count|calculate|display"
+    r"|give\s+me\s+(?:an?\s+)?(?:list|overview|summary)|let\s+me\s+know)\b"
     r"(?!.{0,80}\b(?:him|her|them|and)\b)",
     re.IGNORECASE | re.DOTALL,
 )
