@@ -123,7 +123,7 @@ def test_a_poisoned_tool_is_noticed_in_a_session() -> None:
 
     with Shield() as shield:
         session = shield.session(tools=[SEND_MONEY, poisoned(words)])
-        session.user("What are the rates for a loan today?")
+        session.user("Get me the rates for a loan today.")
         decision = session.tool_call("send_money", STOLEN.arguments)
     (finding,) = decision.misaligned
     assert "the definition of get_rates" in finding.reason

@@ -202,7 +202,7 @@ def test_data_is_not_published_because_the_data_says_so(much: bool) -> None:
     ]
     with Shield() as shield:
         session = shield.session(tools=tools)
-        session.user("What does the page www.club-news.com say about the summer party?")
+        session.user("Read www.club-news.com and tell me what it says about the summer party.")
         session.tool_call("open_page", {"url": "www.club-news.com"}, id="c1")
         session.tool_output("c1", f"The party is on 5 July. Bring a salad. {wish} See you there.")
         session.tool_call("read_boards", {}, id="c2")
