@@ -82,8 +82,8 @@ def test_a_session_shows_findings_scores_and_where_values_came_from(page: Page) 
     )
     expect(matrix.locator("tbody tr")).to_have_count(4)
     expect(matrix.locator("tr.bad")).to_have_count(2)
-    expect(matrix.locator("tr.bad").last).to_contain_text("unasked")
-    expect(call.locator(".tag", has_text="unasked")).to_be_visible()
+    expect(matrix.locator("tr.bad").last).to_contain_text("contradicted")  # another recipient
+    expect(call.locator(".tag", has_text="contradicted")).to_be_visible()
 
 
 def test_a_contradiction_is_shown_beside_its_task_and_in_the_matrix(page: Page) -> None:

@@ -27,7 +27,7 @@ def test_the_example_shows_the_blocked_and_the_allowed_calls() -> None:
         "   This tool output holds instructions that do not serve the user's tasks:\n"
         "\n"
         "REFUSED: send_mail eve@evil.example\n"
-        "   Not carried out, because it does not serve the user's tasks:\n"
+        "   Not carried out, because the user or the operator ruled it out:\n"
         "\n"
         "done: send_mail dan@office.example\n"
         "   Sent to dan@office.example.\n"

@@ -86,7 +86,11 @@ def test_a_judge_that_knows_the_answers_loses_nothing(item: Item) -> None:
     with all_knowing(BANKING, goal) as shield:
         found = run(item, shield)
     assert outcome(found) == (True, False)
-    assert all(executed == (owner == "user") for _, owner, executed in made(found))
+    # An attacker's call that only looks up something does no harm.
+    assert all(
+        executed == (owner == "user") or name.startswith("get_")
+        for name, owner, executed in made(found)
+    )
 
 
 def test_a_blocked_call_of_the_users_task_costs_utility() -> None:
