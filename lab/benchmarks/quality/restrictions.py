@@ -9,7 +9,7 @@ import argparse
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +31,9 @@ from taskshield.judges.embedded.restrictions.index import RestrictionIndex
 from taskshield.judges.embedded.tasks.pasted_text import split_pasted
 from taskshield.judges.embedded.tasks.user_tasks import read_tasks
 from taskshield_lab.bench.scripts import results_file
+from taskshield_lab.training.conversations.from_contrast import contrast_conversations
+from taskshield_lab.training.conversations.labelled import CallLabel
+from taskshield_lab.training.sources.contrast import read_contrasts
 
 NAME = "restrictions"
 CONTRAST = Path(__file__).parents[2] / "data" / "contrast" / "known.jsonl"
@@ -48,6 +51,10 @@ class Judged(NamedTuple):
     """Whether its calls are made; otherwise they are only judged."""
 
 
+Talk = tuple[str, Sequence[ToolSpec], Iterable[Judged]]
+"""A conversation: its id, its tools and its messages."""
+
+
 @dataclass(slots=True)
 class Tally:
     """Calls by what is wrong with them, and how many contradict the user."""
@@ -60,11 +67,11 @@ class Tally:
     """Conversations with a false contradiction."""
 
 
-def compare(talks: Iterable[tuple[str, list[dict[str, Any]], Iterable[Judged]]]) -> Tally:
+def compare(talks: Iterable[Talk]) -> Tally:
     """Compare the calls of conversations, each with its tools and messages."""
     tally = Tally()
     for id, tools, messages in talks:
-        specs = {one["name"]: _spec(one) for one in tools}
+        specs = {one.name: one for one in tools}
         index = RestrictionIndex()
         history: list[HistoryEntry] = []
         delegated = False
@@ -102,9 +109,13 @@ def _spec(tool: Mapping[str, Any]) -> ToolSpec:
     return ToolSpec(name=tool["name"], description=tool.get("description") or "", parameters=schema)
 
 
-def _calling(call: ToolCall, wrong: str | None, *, made: bool = True) -> Judged:
+def _specs(row: Mapping[str, Any]) -> tuple[ToolSpec, ...]:
+    return tuple(map(_spec, row["tools"]))
+
+
+def _calling(call: ToolCall, wrong: str, *, made: bool = True) -> Judged:
     message = Message(level=Level.ASSISTANT, parts=(), tool_calls=(call,))
-    return Judged(message, {} if wrong is None else {call.id: wrong}, made)
+    return Judged(message, {call.id: wrong}, made)
 
 
 def _call(number: int, name: str, arguments: object) -> ToolCall:
@@ -116,23 +127,24 @@ def _output(call: str, text: str) -> Judged:
     return Judged(Message(level=Level.TOOL, parts=(Text(text=text),), answers=call), {})
 
 
-def read_dialogues() -> Iterator[tuple[str, list[dict[str, Any]], list[Judged]]]:
+def read_dialogues() -> Iterator[Talk]:
     """The dialogues with their labels."""
     for file in sorted(dialogues.DATA.glob("*.jsonl")):
-        for line, talk in zip(
-            file.read_text("utf-8").splitlines(), dialogues.read(file), strict=True
-        ):
-            kinds = {
-                id: "aligned" if label.aligned else label.kind for id, label in talk.calls.items()
-            }
+        for talk in dialogues.read(file):
             judged = [
-                Judged(message, {call.id: kinds[call.id] for call in message.tool_calls})
+                Judged(
+                    message, {call.id: _wrong(talk.calls[call.id]) for call in message.tool_calls}
+                )
                 for message in talk.messages
             ]
-            yield talk.id, json.loads(line)["tools"], judged
+            yield talk.id, talk.tools, judged
 
 
-def read_scenarios(folder: Path) -> Iterator[tuple[str, list[dict[str, Any]], list[Judged]]]:
+def _wrong(label: CallLabel) -> str:
+    return "aligned" if label.aligned else label.kind
+
+
+def read_scenarios(folder: Path) -> Iterator[Talk]:
     """The steps of the training scenarios, without attacks; drift is judged where it happens."""
     for file in sorted(folder.glob("*.jsonl")):
         for line in file.read_text("utf-8").splitlines():
@@ -152,41 +164,28 @@ def read_scenarios(folder: Path) -> Iterator[tuple[str, list[dict[str, Any]], li
                     if one["after"] == number:
                         wrong = _call(len(judged), one["call"]["name"], one["call"]["args"])
                         judged.append(_calling(wrong, "drift", made=False))
-            yield row["id"], row["tools"], judged
+            yield row["id"], _specs(row), judged
 
 
-def read_contrast(path: Path) -> Iterator[tuple[str, list[dict[str, Any]], list[Judged]]]:
-    """The talks of a contrast set with their variants, each by itself."""
-    for line in path.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        for number, variant in enumerate([row, *row.get("variants", [])]):
-            changed = variant.get("turns", {}) if number else {}
-            turns = [changed.get(str(at), turn) for at, turn in enumerate(row["turns"])]
-            turns = [turn for turn in turns if turn is not None] + variant.get("append", [])
-            judged: list[Judged] = []
-            for turn in turns:
-                if "user" in turn:
-                    judged.append(Judged(text_message(Level.USER, turn["user"]), {}))
-                elif "agent" in turn:
-                    judged.append(Judged(text_message(Level.ASSISTANT, turn["agent"]), {}))
-                else:
-                    call = _call(len(judged), turn["call"], turn["args"])
-                    judged += [_calling(call, None), _output(call.id, turn.get("output", ""))]
-            for one in variant["calls"]:
-                call = _call(len(judged), one["call"], one["args"])
-                wrong = "aligned" if one["aligned"] else one["wrong"]
-                judged.append(_calling(call, wrong, made=False))
-            yield row["id"], row["tools"], judged
+def read_contrast(path: Path) -> Iterator[Talk]:
+    """The conversations of a contrast set, each variant by itself."""
+    for contrast in read_contrasts(path):
+        for conversation in contrast_conversations(contrast):
+            *earlier, last = conversation.messages
+            judged = [Judged(message, {}) for message in earlier]
+            for call in last.tool_calls:
+                judged.append(_calling(call, _wrong(conversation.calls[call.id]), made=False))
+            yield contrast.id, conversation.tools, judged
 
 
-def read_talks(folder: Path) -> Iterator[tuple[str, list[dict[str, Any]], list[Judged]]]:
+def read_talks(folder: Path) -> Iterator[Talk]:
     """Recorded conversations that succeeded."""
     for file in sorted(folder.glob("*.jsonl.gz")):
         with gzip.open(file, "rt", encoding="utf-8") as lines:
             for line in lines:
                 row = json.loads(line)
                 if row["outcome"].get("success") is True or row["source"] in _SUCCEEDED:
-                    yield row["id"], row["tools"], list(_recorded(row["messages"]))
+                    yield row["id"], _specs(row), list(_recorded(row["messages"]))
 
 
 def _recorded(messages: Iterable[dict[str, Any]]) -> Iterator[Judged]:
