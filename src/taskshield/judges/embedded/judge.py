@@ -71,8 +71,9 @@ NAME = "embedded"
 _ASKED = 0.0
 """From this logit on, a directive counts as asking for a call."""
 _ASKED_FROM = 0.8
-"""From this probability on the user asked for a call. In dialogues that were not used for training
-so did 76 % of the 547 legitimate calls with side effects, and 4 of the 20 others."""
+"""From this probability on the user asked for a call. Chosen on dialogues that the model was not
+trained on: there so did 76 % of the 547 legitimate calls with side effects, and 4 of the 20 others.
+"""
 _NEVER_ASKED = 1.0
 """The same for read calls and plans: whether the user asked for one is not judged."""
 _SHORT = 4_000
@@ -325,14 +326,12 @@ def _request(view: SessionView) -> str:
 
 def _offer(view: SessionView) -> str:
     """What the agent said before the user's newest message, if that agrees to it."""
-    messages = [turn.message for turn in view.history if turn.message.text]
-    while messages and messages[-1].level is not Level.USER:
-        messages.pop()
-    match messages[-2:]:
-        case [Message(level=Level.ASSISTANT) as said, answer] if answers(answer.text):
-            return said.text
-        case _:
-            return ""
+    backwards = (turn.message for turn in reversed(view.history) if turn.message.text)
+    newest = next((message for message in backwards if message.level is Level.USER), None)
+    before = next(backwards, None)
+    if newest is None or before is None or before.level is not Level.ASSISTANT:
+        return ""
+    return before.text if answers(newest.text) else ""
 
 
 def _contradictions(
